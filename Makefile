@@ -1,0 +1,39 @@
+# Every target sets up what it needs. `make demo` and `make test` are the two to know.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test quick check bench docs lock clean
+
+demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
+	$(BIN)/python -m citewell.surfaces.cli.demo
+
+test: $(STAMP) check  ## everything: lint, types, layers, docs, and the whole suite
+	$(BIN)/pytest -n 2 --dist worksteal
+
+quick: $(STAMP)  ## the inner loop: everything that takes no real killing or large input
+	$(BIN)/pytest -q -n 2 -m "not slow"
+
+check: $(STAMP)  ## ruff, mypy, layers, generated docs
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python docs/generate.py --check
+
+bench: $(STAMP)  ## speed and quality on the public collections, peers in the same run
+	$(BIN)/python bench/run.py $(BENCH)
+
+docs: $(STAMP)  ## write what is generated from code
+	$(BIN)/python docs/generate.py
+
+lock: $(STAMP)  ## choose dependency versions anew
+	$(BIN)/python requirements/lock.py
+
+# The venv's own pip is too old to install everything: the locked one comes first.
+$(STAMP): requirements/dev.lock requirements/pip.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

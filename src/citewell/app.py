@@ -1,0 +1,278 @@
+"""The composition root: settings become an Engine. The only place that chooses adapters.
+
+Every surface calls the same Engine; it returns values and streams of events, and never prints.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from citewell.corpus.keys import split_version
+from citewell.corpus.store.sqlite import SqliteCorpus
+from citewell.diagnosis import examine
+from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
+from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.library import (
+    AddReport,
+    CollectionList,
+    CorpusStatus,
+    DoctorReport,
+    DocumentList,
+    RelatedResult,
+    RemoveReport,
+    SearchResult,
+    Stats,
+    SyncProgress,
+)
+from citewell.domain.packs import ResearchPack
+from citewell.domain.ports import Clock
+from citewell.domain.queries import Filters, LexicalQuery
+from citewell.packs.build import PackBuilder
+from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
+from citewell.packs.related import opening_row, related_rows
+from citewell.planning.chat_prompt import parse_chat_prompt
+from citewell.planning.lexical import lexical_query
+from citewell.planning.normalizer import check_question, normalize
+from citewell.planning.strategy import plan_question
+from citewell.recording.store import RunStore
+from citewell.retrieval.rows import rarity
+from citewell.retrieval.search import LexicalSearch
+from citewell.settings import Settings
+
+SUMMARY_CHARS = 400
+
+
+class SystemClock:
+    """The machine's clock, in UTC."""
+
+    def now(self) -> str:
+        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class PackOptions:
+    """What a caller may choose about a pack; None leaves the surface's default."""
+
+    limit: int | None = None
+    max_chars_per_doc: int | None = None
+    include_related: bool | None = None
+    related_limit: int | None = None
+    topic: str | None = None
+
+
+class Engine:
+    """Everything Citewell can do, independent of how it is called."""
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self._clock = clock or SystemClock()
+
+    @cached_property
+    def corpus(self) -> SqliteCorpus:
+        return SqliteCorpus(self.settings.corpus_path)
+
+    @cached_property
+    def runs(self) -> RunStore:
+        return RunStore(self.settings.runs_path)
+
+    def close(self) -> None:
+        for name in ("corpus", "runs"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+    # Corpus
+
+    def add(
+        self,
+        path: Path,
+        *,
+        collection: str | None = None,
+        source_type: SourceType | None = None,
+        excludes: Sequence[str] = (),
+    ) -> Iterator[SyncProgress | AddReport]:
+        """Bring the corpus up to date with a file or folder; the last event is the report."""
+        # Readers are the heaviest imports: only adding needs them.
+        from citewell.corpus.ingest import AddRequest, Sync
+
+        request = AddRequest(path, collection, source_type, tuple(excludes))
+        return Sync(self.corpus, self._clock, request, private=(self.settings.data_dir,)).events()
+
+    def remove(self, names: Sequence[str]) -> RemoveReport:
+        """Forget documents by key or by path, with everything derived from them."""
+        keys: list[str] = []
+        paths: list[Path] = []
+        for name in names:
+            found, path = self._keys_named(name)
+            keys += found
+            paths += [path] if path else []
+        unique = tuple(dict.fromkeys(keys))
+        self.corpus.remove(unique)
+        dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(path))
+        return RemoveReport(unique, len(unique), dropped)
+
+    def _keys_named(self, name: str) -> tuple[list[str], Path | None]:
+        if self.corpus.find(name) is not None:
+            return [name], None
+        path = Path(name).expanduser().resolve()
+        keys = self.corpus.keys_under(path)
+        if not keys:
+            raise self._no_document(name)
+        return keys, path
+
+    def status(self) -> CorpusStatus:
+        """What is in the corpus, file by file."""
+        totals = self.corpus.totals()
+        return CorpusStatus(totals.documents, totals.chunks, self.corpus.by_source_type(), self.corpus.files())
+
+    def collections(self) -> CollectionList:
+        return CollectionList(self.corpus.collections())
+
+    def stats(self) -> Stats:
+        return self.corpus.stats()
+
+    # Reading
+
+    def search(
+        self, query: str, *, limit: int = 8, filters: Filters | None = None, max_chars: int = 700
+    ) -> SearchResult:
+        """Documents that match a query, best first."""
+        started = self._clock.monotonic()
+        check_between("limit", limit, 1, 1_000)
+        normalized = normalize(check_question(query))
+        chosen = filters or Filters()
+        lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+        rows = LexicalSearch(self.corpus).run(lexical, chosen, limit, max_chars)
+        eligible = self.corpus.eligible_documents(chosen)
+        return SearchResult(
+            query=query,
+            mode="lexical",
+            took_ms=round((self._clock.monotonic() - started) * 1000, 3),
+            results=rows,
+            terms=tuple(dict.fromkeys(term.text for term in lexical.terms)),
+            eligible_documents=eligible,
+            warnings=self._search_warnings(lexical, eligible, chosen),
+        )
+
+    def _search_warnings(self, query: LexicalQuery, eligible: int, filters: Filters) -> tuple[str, ...]:
+        if eligible == 0 and filters.is_empty:
+            return ("The corpus is empty: add a folder with 'citewell add PATH'.",)
+        if eligible == 0:
+            return ("The filters leave no document to search.",)
+        if query.is_empty:
+            return ("The query has no letters or digits to search for.",)
+        return ()
+
+    def get(
+        self,
+        lookups: Sequence[str],
+        *,
+        query: str | None = None,
+        content_mode: ContentMode = "evidence",
+        max_chars: int = 4_000,
+    ) -> DocumentList:
+        """Documents by key, or `KEY@CONTENT_HASH` for an earlier text: whole, or the window around a query."""
+        return DocumentList(tuple(self._view(lookup, query, content_mode, max_chars) for lookup in lookups))
+
+    def _view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
+        key, wanted = split_version(lookup)
+        document = self.corpus.find(key)
+        if document is None:
+            raise self._no_document(key)
+        digest = wanted or document.content_hash
+        length = self.corpus.text_length(key, digest)
+        if length is None:
+            raise NotFound(f"{key} never had a text with the hash {digest[:12]}….", fix=f"Try 'citewell get {key}'.")
+        start, end = self._window(document, digest, length, query, mode, max_chars)
+        return DocumentView(
+            source_key=key,
+            kind=document.kind,
+            source_type=document.source_type,
+            collection=document.collection,
+            title=document.title,
+            content_hash=digest,
+            content_mode=mode,
+            text=self.corpus.slice(digest, start, end),
+            start=start,
+            end=end,
+            length=length,
+            sections=self.corpus.sections_between(key, digest, start, end),
+            note_path=document.note_path,
+            url=document.url,
+            author=document.author,
+            language=document.language,
+            user_tags=document.user_tags,
+            created=document.created,
+            saved=document.saved,
+            modified=document.modified,
+            is_current=digest == document.content_hash,
+            links_out=self.corpus.links_out(key),
+        )
+
+    def _window(
+        self, document: Document, digest: str, length: int, query: str | None, mode: ContentMode, max_chars: int
+    ) -> tuple[int, int]:
+        if mode == "full":
+            return 0, length
+        size = SUMMARY_CHARS if mode == "summary" else max_chars
+        lexical = LexicalQuery(())
+        if query is not None:
+            normalized = normalize(check_question(query))
+            lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+        if digest != document.content_hash:
+            return 0, min(length, size)
+        weights = rarity(self.corpus, lexical)
+        row = opening_row(self.corpus, document, lexical, weights, size, "raw_source")
+        return row.span.start, row.span.end
+
+    def related(self, key: str, *, limit: int = 8, max_chars: int = 700) -> RelatedResult:
+        """What a document links to and what links to it."""
+        check_between("limit", limit, 1, 200)
+        if self.corpus.find(key) is None:
+            raise self._no_document(key)
+        rows = related_rows(self.corpus, key, max_chars, limit)
+        return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key))
+
+    def _no_document(self, key: str) -> NotFound:
+        similar = self.corpus.similar_keys(key)
+        fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."
+        return NotFound(f"No document has the key or path {key}.", fix=fix)
+
+    # Research
+
+    def research_pack(
+        self,
+        question: str,
+        *,
+        options: PackOptions | None = None,
+        filters: Filters | None = None,
+        profile: ProfileName = "cli",
+    ) -> ResearchPack:
+        """The evidence for a question, without writing a trace."""
+        chosen = options or PackOptions()
+        limits = OPTION_PROFILES[profile].limits(
+            chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
+        )
+        prompt = parse_chat_prompt(check_question(question))
+        if not prompt.current.strip():
+            raise BadInput("The question is empty.", fix="Write the question under 'Current question:'.")
+        plan = plan_question(prompt, filters or Filters(), limits, topic=chosen.topic)
+        return PackBuilder(self.corpus).build(question, plan)
+
+    # Diagnosis
+
+    def doctor(self) -> DoctorReport:
+        """What is configured, reachable and missing, with the fix for each."""
+        return examine(self.settings)
+
+
+def open_engine(settings: Settings, clock: Clock | None = None) -> Engine:
+    """An engine over the settings in force. Databases open when first needed."""
+    return Engine(settings, clock)

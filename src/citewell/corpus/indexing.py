@@ -1,0 +1,100 @@
+"""From a read document to everything the store keeps of it: chunks, their terms, language, names. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+from citewell.corpus.links import lookup_name, names_of
+from citewell.corpus.tags import distinct_tags
+from citewell.domain.documents import Chunk, Kind, Link, ReadDocument, SourceType, kind_of
+from citewell.text.canonical import content_hash
+from citewell.text.chunking import chunk_document
+from citewell.text.language import detect_language
+from citewell.text.urls import canonical_url
+from citewell.text.words import compound_terms, index_terms
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTerms:
+    """What one chunk is found by, column by column."""
+
+    title: str
+    headings: str
+    body: str
+    tags: str
+    compounds: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedChunk:
+    chunk: Chunk
+    content_hash: str
+    terms: ChunkTerms
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedLink:
+    link: Link
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocument:
+    """A document ready to be written."""
+
+    read: ReadDocument
+    source_type: SourceType
+    kind: Kind
+    title: str
+    content_hash: str
+    language: str | None
+    canonical_url: str | None
+    tags: tuple[tuple[str, str], ...]
+    names: tuple[tuple[str, bool], ...]
+    links: tuple[PreparedLink, ...]
+    chunks: tuple[PreparedChunk, ...]
+
+
+def prepare_document(read: ReadDocument, source_type: SourceType, path: str) -> PreparedDocument:
+    """Everything derived from a read document that the store needs."""
+    digest = content_hash(read.text)
+    language = detect_language(read.text)
+    title = (read.title or "").strip() or posixpath.splitext(posixpath.basename(path))[0]
+    tags = distinct_tags(read.tags)
+    chunks = chunk_document(read.text, read.sections, digest)
+    return PreparedDocument(
+        read=read,
+        source_type=source_type,
+        kind=kind_of(source_type),
+        title=" ".join(title.split())[:300],
+        content_hash=digest,
+        language=language,
+        canonical_url=canonical_url(read.url) if read.url else None,
+        tags=tags,
+        names=names_of(path, read.aliases),
+        links=tuple(PreparedLink(link, lookup_name(link)) for link in read.links),
+        chunks=_with_terms(read, chunks, title, language, " ".join(written for written, _ in tags)),
+    )
+
+
+def _with_terms(
+    read: ReadDocument, chunks: tuple[Chunk, ...], title: str, language: str | None, tags: str
+) -> tuple[PreparedChunk, ...]:
+    title_terms = index_terms(" ".join((title, *read.aliases)), language)
+    tag_terms = index_terms(tags, language)
+    prepared: list[PreparedChunk] = []
+    for chunk in chunks:
+        body = read.text[chunk.start : chunk.end]
+        headings = " ".join(chunk.heading_path)
+        if chunk.ordinal == 0 and read.meta_text:
+            headings = f"{headings} {read.meta_text}"
+        terms = ChunkTerms(
+            title=title_terms,
+            headings=index_terms(headings, language),
+            body=index_terms(body, language),
+            tags=tag_terms,
+            compounds=compound_terms(body),
+        )
+        prepared.append(PreparedChunk(chunk, content_hash(body)[:16], terms))
+    return tuple(prepared)

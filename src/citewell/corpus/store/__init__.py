@@ -1,0 +1,1 @@
+"""`corpus.db`: documents, their texts, chunks, tags, links and the index over them."""

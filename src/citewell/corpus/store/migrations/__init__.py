@@ -1,0 +1,1 @@
+"""Forward-only scripts for `corpus.db`, run in the order of their names."""

@@ -1,0 +1,226 @@
+"""Reading from `corpus.db`: documents, slices of texts, sections, links, counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from citewell.corpus.store.filters import condition
+from citewell.corpus.store.writing import TEXT_BLOCK_CHARS
+from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
+from citewell.domain.documents import Document, SectionView
+from citewell.domain.library import CollectionInfo, FileRecord, Stats
+from citewell.domain.packs import TagCount
+from citewell.domain.queries import Filters
+
+# In the order that `document_from` reads them.
+DOCUMENT_COLUMNS = (
+    "d.id, d.source_key, d.kind, d.source_type, o.name, d.title, x.content_hash, x.length, d.note_path, d.url,"
+    " d.author, d.language, d.aliases, d.created, d.saved, d.modified"
+)
+_FROM_DOCUMENTS = "FROM documents d JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
+
+
+def document_from(row: Sequence[Any], tags: tuple[str, ...]) -> Document:
+    """A document from a row of `DOCUMENT_COLUMNS`."""
+    _, key, kind, source_type, collection, title, digest, length, path, url, author, language, aliases, *times = row
+    created, saved, modified = times
+    return Document(
+        source_key=key,
+        kind=kind,
+        source_type=source_type,
+        collection=collection,
+        title=title,
+        content_hash=digest,
+        length=length,
+        note_path=path,
+        url=url,
+        author=author,
+        language=language,
+        user_tags=tags,
+        aliases=tuple(json.loads(str(aliases))),
+        created=created,
+        saved=saved,
+        modified=modified,
+    )
+
+
+def find_document(connection: apsw.Connection, key: str) -> Document | None:
+    """The document with this key."""
+    row = fetch_one(connection, f"SELECT {DOCUMENT_COLUMNS} {_FROM_DOCUMENTS} WHERE d.source_key = ?", (key,))
+    return None if row is None else document_from(row, _tags(connection, int(row[0])))
+
+
+def documents_by_ids(connection: apsw.Connection, ids: Sequence[int]) -> dict[int, Document]:
+    rows = fetch_rows(
+        connection,
+        f"SELECT {DOCUMENT_COLUMNS} {_FROM_DOCUMENTS} WHERE d.id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
+    )
+    return {int(row[0]): document_from(row, _tags(connection, int(row[0]))) for row in rows}
+
+
+def keys_under(connection: apsw.Connection, root: str, path: str) -> list[str]:
+    """The keys of documents at or below a path of the collection with this root."""
+    rows = fetch_rows(
+        connection,
+        "SELECT d.source_key FROM documents d JOIN collections o ON o.id = d.collection_id WHERE o.root = ?1"
+        " AND (?2 = '' OR d.note_path = ?2 OR substr(d.note_path, 1, length(?2) + 1) = ?2 || '/') ORDER BY 1",
+        (root, path),
+    )
+    return [str(key) for (key,) in rows]
+
+
+def similar_keys(connection: apsw.Connection, fragment: str, limit: int = 3) -> list[str]:
+    """Keys that contain what the user typed: what they may have meant."""
+    wanted = fragment.partition(":")[2] or fragment
+    rows = fetch_rows(
+        connection,
+        "SELECT source_key FROM documents WHERE instr(source_key, ?1) > 0 ORDER BY length(source_key), 1 LIMIT ?2",
+        (wanted.lower(), limit),
+    )
+    return [str(key) for (key,) in rows]
+
+
+def _tags(connection: apsw.Connection, document_id: int) -> tuple[str, ...]:
+    rows = fetch_rows(connection, "SELECT tag FROM tags WHERE document_id = ? ORDER BY folded", (document_id,))
+    return tuple(str(tag) for (tag,) in rows)
+
+
+def text_length(connection: apsw.Connection, key: str, content_hash: str) -> int | None:
+    """The length of one of a document's texts, or None where it never had that text."""
+    row = fetch_one(
+        connection,
+        "SELECT x.length FROM versions v JOIN texts x ON x.id = v.text_id JOIN documents d ON d.id = v.document_id"
+        " WHERE d.source_key = ? AND x.content_hash = ?",
+        (key, content_hash),
+    )
+    return None if row is None else int(row[0])
+
+
+def text_slice(connection: apsw.Connection, content_hash: str, start: int, end: int) -> str:
+    """`text[start:end]` of a stored text, reading only the blocks that hold it."""
+    if end <= start:
+        return ""
+    first = start - start % TEXT_BLOCK_CHARS
+    rows = fetch_rows(
+        connection,
+        "SELECT b.body FROM text_blocks b JOIN texts x ON x.id = b.text_id"
+        " WHERE x.content_hash = ? AND b.start >= ? AND b.start < ? ORDER BY b.start",
+        (content_hash, first, end),
+    )
+    return "".join(str(body) for (body,) in rows)[start - first : end - first]
+
+
+def sections_between(
+    connection: apsw.Connection, key: str, content_hash: str, start: int, end: int
+) -> tuple[SectionView, ...]:
+    """The sections of a document's text that overlap a span."""
+    row = fetch_one(
+        connection,
+        "SELECT v.sections FROM versions v JOIN texts x ON x.id = v.text_id JOIN documents d ON d.id = v.document_id"
+        " WHERE d.source_key = ? AND x.content_hash = ?",
+        (key, content_hash),
+    )
+    if row is None:
+        return ()
+    return tuple(
+        SectionView(entry["role"], entry["start"], entry["end"], entry["heading"], entry["page"])
+        for entry in json.loads(str(row[0]))
+        if entry["start"] < end and entry["end"] > start
+    )
+
+
+def languages(connection: apsw.Connection, known: frozenset[str], most: int = 4) -> tuple[str, ...]:
+    """The languages documents are in, of those known, the most common first."""
+    rows = fetch_rows(
+        connection,
+        "SELECT language, count(*) FROM documents WHERE language IS NOT NULL GROUP BY language ORDER BY 2 DESC, 1",
+    )
+    return tuple(str(language) for language, _ in rows if language in known)[:most]
+
+
+def chunk_count(connection: apsw.Connection) -> int:
+    return int(fetch_value(connection, "SELECT count(*) FROM chunks"))
+
+
+def eligible_documents(connection: apsw.Connection, filters: Filters) -> int:
+    """How many documents the filters let through."""
+    where = condition(filters)
+    return int(fetch_value(connection, f"SELECT count(*) FROM documents d WHERE {where.sql}", where.bindings))
+
+
+def exact_tags(connection: apsw.Connection, folded: Sequence[str], filters: Filters) -> list[TagCount]:
+    """Which of these tags exist, with how many documents carry each."""
+    where = condition(filters)
+    rows = fetch_rows(
+        connection,
+        "SELECT min(t.tag), count(*) FROM tags t JOIN documents d ON d.id = t.document_id"
+        f" WHERE t.folded IN (SELECT value FROM json_each(?)) AND {where.sql} GROUP BY t.folded ORDER BY 2 DESC, 1",
+        (json.dumps(list(folded)), *where.bindings),
+    )
+    return [TagCount(str(tag), int(count)) for tag, count in rows]
+
+
+def tagged_documents(connection: apsw.Connection, folded: Sequence[str], filters: Filters, limit: int) -> list[int]:
+    """Documents that carry any of these tags: most of the tags first, then the newest."""
+    where = condition(filters)
+    rows = fetch_rows(
+        connection,
+        "SELECT d.id FROM tags t JOIN documents d ON d.id = t.document_id WHERE t.folded IN"
+        f" (SELECT value FROM json_each(?)) AND {where.sql}"
+        " GROUP BY d.id ORDER BY count(*) DESC, d.dated DESC, d.id LIMIT ?",
+        (json.dumps(list(folded)), *where.bindings, limit),
+    )
+    return [int(document_id) for (document_id,) in rows]
+
+
+def collections(connection: apsw.Connection) -> tuple[CollectionInfo, ...]:
+    rows = fetch_rows(
+        connection,
+        "SELECT o.name, o.root, (SELECT count(*) FROM documents d WHERE d.collection_id = o.id),"
+        " (SELECT count(*) FROM files f WHERE f.collection_id = o.id), o.last_sync, o.excludes"
+        " FROM collections o ORDER BY o.name",
+    )
+    return tuple(
+        CollectionInfo(str(name), str(root), int(documents), int(files), last, tuple(json.loads(str(excludes))))
+        for name, root, documents, files, last, excludes in rows
+    )
+
+
+def files(connection: apsw.Connection) -> tuple[FileRecord, ...]:
+    """The coverage report: every file ever seen and how it fared."""
+    rows = fetch_rows(
+        connection,
+        "SELECT f.path, f.status, f.reason, f.at, o.name, (SELECT min(source_key) FROM documents WHERE file_id = f.id)"
+        " FROM files f JOIN collections o ON o.id = f.collection_id ORDER BY o.name, f.path",
+    )
+    return tuple(FileRecord(*row) for row in rows)
+
+
+def count_by(connection: apsw.Connection, table: str, column: str) -> dict[str, int]:
+    rows = fetch_rows(connection, f"SELECT coalesce({column}, 'unknown'), count(*) FROM {table} GROUP BY 1 ORDER BY 1")
+    return {str(name): int(count) for name, count in rows}
+
+
+def stats(connection: apsw.Connection, database_bytes: int, schema_version: int) -> Stats:
+    def number(sql: str) -> int:
+        return int(fetch_value(connection, sql))
+
+    return Stats(
+        documents=number("SELECT count(*) FROM documents"),
+        chunks=chunk_count(connection),
+        characters=number("SELECT coalesce(sum(x.length), 0) FROM documents d JOIN texts x ON x.id = d.text_id"),
+        links=number("SELECT count(*) FROM links"),
+        resolved_links=number("SELECT count(*) FROM links WHERE target_id IS NOT NULL"),
+        tags=number("SELECT count(DISTINCT folded) FROM tags"),
+        collections=number("SELECT count(*) FROM collections"),
+        by_source_type=count_by(connection, "documents", "source_type"),
+        by_language=count_by(connection, "documents", "language"),
+        by_file_status=count_by(connection, "files", "status"),
+        database_bytes=database_bytes,
+        schema_version=schema_version,
+    )

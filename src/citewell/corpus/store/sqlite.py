@@ -1,0 +1,332 @@
+"""`corpus.db` on SQLite: the corpus as the rest of the engine sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import apsw
+
+from citewell.corpus.indexing import PreparedDocument
+from citewell.corpus.keys import slug
+from citewell.corpus.store import lexical, reading, related, writing
+from citewell.corpus.store.writing import FileFacts
+from citewell.database.sqlite import Database, fetch_one, fetch_rows, fetch_value, load_schema
+from citewell.domain.documents import Document, SectionView
+from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
+from citewell.domain.packs import CorpusMatches, TagCount
+from citewell.domain.ports import Candidate, RelatedDocument
+from citewell.domain.queries import Filters, LexicalQuery
+from citewell.text.language import LANGUAGES
+
+APPLICATION_ID = 0x43574331  # "CWC1"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file as the corpus last saw it."""
+
+    file_id: int
+    path: str
+    size: int
+    mtime_ns: int
+    file_hash: str | None
+    status: FileStatus
+    reason: str
+    reader_version: int
+    source_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCollection:
+    """A collection about to be synced; `scope` is the part of it the user named."""
+
+    id: int
+    name: str
+    root: Path
+    scope: str
+    excludes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    documents: int
+    chunks: int
+
+
+class Outcome(Protocol):
+    """What a batch holds for each file."""
+
+    facts: FileFacts
+    status: FileStatus
+    reason: str
+    document: PreparedDocument | None
+    renamed_from: str | None
+
+
+class SqliteCorpus:
+    """The store of the corpus; it fits the `LexicalIndex` and `TextSource` ports."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = Database(path, load_schema("corpus", APPLICATION_ID, "citewell.corpus.store.migrations"))
+
+    def close(self) -> None:
+        self.database.close()
+
+    # Collections and files
+
+    def open_collection(self, path: Path, name: str | None, excludes: Sequence[str]) -> OpenCollection:
+        """The collection a path belongs to; a new one, rooted at the path, where there is none."""
+        with self.database.write() as connection:
+            home = _collection_holding(connection, path)
+            if home is not None:
+                return _reopen(connection, home, path, name, excludes)
+            root = path if path.is_dir() else path.parent
+            chosen = _free_name(connection, name, root)
+            connection.execute(
+                "INSERT INTO collections(name, root, excludes, created_at) VALUES (?,?,?, strftime('%FT%TZ'))",
+                (chosen, str(root), json.dumps(list(excludes), ensure_ascii=False)),
+            )
+            scope = "" if path.is_dir() else path.name
+            return OpenCollection(connection.last_insert_rowid(), chosen, root, scope, tuple(excludes))
+
+    def roots_below(self, root: Path) -> tuple[Path, ...]:
+        """Roots of other collections inside this one: each file belongs to one collection only."""
+        roots = (Path(info.root) for info in self.collections())
+        return tuple(other for other in roots if other != root and other.is_relative_to(root))
+
+    def known_files(self, collection_id: int, scope: str) -> dict[str, KnownFile]:
+        """Every file of a collection at or below the scope, by path."""
+        rows = fetch_rows(
+            self.database.reader(),
+            "SELECT f.id, f.path, f.size, f.mtime_ns, f.file_hash, f.status, f.reason, f.reader_version,"
+            " (SELECT min(source_key) FROM documents WHERE file_id = f.id) FROM files f WHERE f.collection_id = ?1"
+            " AND (?2 = '' OR f.path = ?2 OR substr(f.path, 1, length(?2) + 1) = ?2 || '/')",
+            (collection_id, scope),
+        )
+        return {file.path: file for file in (KnownFile(*row) for row in rows)}
+
+    def write_batch(
+        self, collection: OpenCollection, outcomes: Iterable[Outcome], at: str, reader_version: int
+    ) -> None:
+        """Write a batch of files in one transaction, links resolved."""
+        with self.database.write() as connection:
+            names: set[str] = set()
+            file_ids: set[int] = set()
+            for outcome in outcomes:
+                if outcome.renamed_from:
+                    names |= _names_at(connection, collection.id, outcome.renamed_from)
+                    writing.move_file(connection, collection.id, outcome.renamed_from, outcome.facts.path, at)
+                file_id = writing.put_file(
+                    connection, collection.id, outcome.facts, outcome.status, outcome.reason, at, reader_version
+                )
+                before = writing.names_in_file(connection, file_id)
+                if outcome.document is None:
+                    _drop_documents(connection, file_id)
+                    names |= before
+                    continue
+                path = outcome.facts.path
+                writing.put_document(connection, collection.id, collection.name, file_id, path, outcome.document, at)
+                names |= before ^ writing.names_in_file(connection, file_id)
+                file_ids.add(file_id)
+            writing.resolve_links(connection, collection.id, names, file_ids)
+
+    def finish_sync(self, collection: OpenCollection, gone: Sequence[int], at: str) -> None:
+        """Forget files that are no longer there and note when the collection was last in step."""
+        with self.database.write() as connection:
+            names: set[str] = set()
+            for file_id in gone:
+                names |= writing.names_in_file(connection, file_id)
+                writing.delete_file(connection, file_id)
+            writing.resolve_links(connection, collection.id, names, set())
+            connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
+
+    def collections(self) -> tuple[CollectionInfo, ...]:
+        return reading.collections(self.database.reader())
+
+    def files(self) -> tuple[FileRecord, ...]:
+        return reading.files(self.database.reader())
+
+    # Documents
+
+    def find(self, key: str) -> Document | None:
+        return reading.find_document(self.database.reader(), key)
+
+    def similar_keys(self, fragment: str) -> list[str]:
+        return reading.similar_keys(self.database.reader(), fragment)
+
+    def keys_under(self, path: Path) -> list[str]:
+        """Keys of every document at or below a path of the disk."""
+        home = _collection_holding(self.database.reader(), path)
+        if home is None:
+            below = [info.root for info in self.collections() if Path(info.root).is_relative_to(path)]
+            return [key for root in below for key in reading.keys_under(self.database.reader(), root, "")]
+        scope = path.relative_to(home.root).as_posix()
+        return reading.keys_under(self.database.reader(), str(home.root), "" if scope == "." else scope)
+
+    def text_length(self, key: str, content_hash: str) -> int | None:
+        return reading.text_length(self.database.reader(), key, content_hash)
+
+    def slice(self, content_hash: str, start: int, end: int) -> str:
+        return reading.text_slice(self.database.reader(), content_hash, start, end)
+
+    def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]:
+        return reading.sections_between(self.database.reader(), source_key, content_hash, start, end)
+
+    def links_out(self, key: str) -> tuple[str, ...]:
+        return related.links_out(self.database.reader(), key)
+
+    def related(self, key: str, limit: int) -> list[RelatedDocument]:
+        return related.related_documents(self.database.reader(), key, limit)
+
+    def unresolved_links(self, key: str) -> tuple[str, ...]:
+        return related.unresolved(self.database.reader(), key)
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Forget documents with their texts and derived data; their files are read again by the next `add`."""
+        with self.database.write() as connection:
+            names: dict[int, set[str]] = {}
+            for key in keys:
+                row = fetch_one(connection, "SELECT file_id, collection_id FROM documents WHERE source_key = ?", (key,))
+                if row is None:
+                    continue
+                file_id, collection_id = int(row[0]), int(row[1])
+                names.setdefault(collection_id, set()).update(writing.names_in_file(connection, file_id))
+                writing.delete_file(connection, file_id)
+            for collection_id, gone in names.items():
+                writing.resolve_links(connection, collection_id, gone, set())
+
+    def drop_empty_collections(self, under: Path | None) -> tuple[str, ...]:
+        """Forget collections that hold nothing any more, so that their folders are not synced again."""
+        dropped: list[str] = []
+        with self.database.write() as connection:
+            for info in reading.collections(connection):
+                if info.documents == 0 and (under is None or Path(info.root).is_relative_to(under)):
+                    connection.execute(
+                        "DELETE FROM files WHERE collection_id = (SELECT id FROM collections WHERE name = ?)",
+                        (info.name,),
+                    )
+                    connection.execute("DELETE FROM collections WHERE name = ?", (info.name,))
+                    dropped.append(info.name)
+        return tuple(dropped)
+
+    # Search
+
+    def rank(self, query: LexicalQuery, filters: Filters, limit: int) -> Sequence[Candidate]:
+        with self.database.read() as connection:
+            return lexical.rank(connection, query, filters, limit)
+
+    def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches:
+        with self.database.read() as connection:
+            return lexical.count_matches(connection, query, filters)
+
+    def frequencies(self, forms: Sequence[str]) -> dict[str, int]:
+        return lexical.frequencies(self.database.reader(), forms)
+
+    def languages(self) -> tuple[str, ...]:
+        return reading.languages(self.database.reader(), frozenset(LANGUAGES))
+
+    def chunk_count(self) -> int:
+        return reading.chunk_count(self.database.reader())
+
+    def eligible_documents(self, filters: Filters) -> int:
+        return reading.eligible_documents(self.database.reader(), filters)
+
+    def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]:
+        return reading.exact_tags(self.database.reader(), folded, filters)
+
+    def tagged(self, folded: Sequence[str], filters: Filters, limit: int) -> list[Document]:
+        """Documents that carry any of these tags, the most and newest first."""
+        connection = self.database.reader()
+        ids = reading.tagged_documents(connection, folded, filters, limit)
+        found = reading.documents_by_ids(connection, ids)
+        return [found[document_id] for document_id in ids if document_id in found]
+
+    # Counts
+
+    def totals(self) -> Totals:
+        connection = self.database.reader()
+        documents = fetch_value(connection, "SELECT count(*) FROM documents")
+        return Totals(int(documents), reading.chunk_count(connection))
+
+    def by_source_type(self) -> dict[str, int]:
+        return reading.count_by(self.database.reader(), "documents", "source_type")
+
+    def stats(self) -> Stats:
+        size = self.database.path.stat().st_size
+        return reading.stats(self.database.reader(), size, self.database.schema.version)
+
+    def check_integrity(self) -> list[str]:
+        """Problems SQLite or the index finds in the file; empty when it is sound."""
+        connection = self.database.reader()
+        problems = [str(row[0]) for row in fetch_rows(connection, "PRAGMA quick_check(5)") if row[0] != "ok"]
+        chunks = reading.chunk_count(connection)
+        indexed = int(fetch_value(connection, "SELECT count(*) FROM chunk_terms"))
+        if chunks != indexed:
+            problems.append(f"{chunks} chunks but {indexed} index entries")
+        return problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    id: int
+    name: str
+    root: Path
+    excludes: tuple[str, ...]
+
+
+def _collection_holding(connection: apsw.Connection, path: Path) -> _Home | None:
+    """The collection with the deepest root that holds this path."""
+    rows = fetch_rows(connection, "SELECT id, name, root, excludes FROM collections")
+    homes = [_Home(int(i), str(n), Path(str(r)), tuple(json.loads(str(e)))) for i, n, r, e in rows]
+    holding = [home for home in homes if path == home.root or path.is_relative_to(home.root)]
+    return max(holding, key=lambda home: len(home.root.parts), default=None)
+
+
+def _reopen(
+    connection: apsw.Connection, home: _Home, path: Path, name: str | None, excludes: Sequence[str]
+) -> OpenCollection:
+    if name is not None and slug(name) != home.name:
+        raise BadInput(
+            f"{path} already belongs to the collection '{home.name}'.",
+            fix=f"Leave out --collection, or run 'citewell remove {home.root}' first.",
+        )
+    merged = tuple(dict.fromkeys((*home.excludes, *excludes)))
+    if merged != home.excludes:
+        connection.execute(
+            "UPDATE collections SET excludes = ? WHERE id = ?", (json.dumps(merged, ensure_ascii=False), home.id)
+        )
+    scope = path.relative_to(home.root).as_posix()
+    return OpenCollection(home.id, home.name, home.root, "" if scope == "." else scope, merged)
+
+
+def _free_name(connection: apsw.Connection, name: str | None, root: Path) -> str:
+    wanted = slug(name or root.name or "files").replace("/", "-")
+    taken = {str(row[0]) for row in fetch_rows(connection, "SELECT name FROM collections")}
+    if name is not None and wanted in taken:
+        raise BadInput(
+            f"The collection '{wanted}' exists already, with another folder.",
+            fix="Choose another name with --collection, or see 'citewell collections'.",
+        )
+    number, candidate = 2, wanted
+    while candidate in taken:
+        candidate, number = f"{wanted}-{number}", number + 1
+    return candidate
+
+
+def _names_at(connection: apsw.Connection, collection_id: int, path: str) -> set[str]:
+    row = fetch_one(connection, "SELECT id FROM files WHERE collection_id = ? AND path = ?", (collection_id, path))
+    if row is None:
+        raise NotFound(f"The file {path} is no longer in the corpus.")
+    return writing.names_in_file(connection, int(row[0]))
+
+
+def _drop_documents(connection: apsw.Connection, file_id: int) -> None:
+    """A file that no longer yields a document loses the one it had."""
+    rows = fetch_rows(connection, "SELECT id FROM documents WHERE file_id = ?", (file_id,))
+    for (document_id,) in rows:
+        writing.delete_document(connection, int(document_id))

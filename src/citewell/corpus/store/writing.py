@@ -1,0 +1,299 @@
+"""Writing to `corpus.db`: each function is one step inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import apsw
+
+from citewell.corpus.indexing import PreparedChunk, PreparedDocument
+from citewell.corpus.keys import mint_key
+from citewell.corpus.links import Candidate, choose_target, url_name
+from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
+from citewell.domain.documents import Section
+from citewell.domain.library import FileStatus
+
+TEXT_BLOCK_CHARS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What the disk said of a file when it was read."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    file_hash: str | None
+
+
+def put_file(
+    connection: apsw.Connection,
+    collection_id: int,
+    facts: FileFacts,
+    status: FileStatus,
+    reason: str,
+    at: str,
+    reader_version: int,
+) -> int:
+    """Record how a file fared; its id."""
+    file_id = fetch_value(
+        connection,
+        "INSERT INTO files(collection_id, path, size, mtime_ns, file_hash, status, reason, at, reader_version)"
+        " VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT(collection_id, path) DO UPDATE SET size=excluded.size,"
+        " mtime_ns=excluded.mtime_ns, file_hash=excluded.file_hash, status=excluded.status, reason=excluded.reason,"
+        " at=excluded.at, reader_version=excluded.reader_version RETURNING id",
+        (collection_id, facts.path, facts.size, facts.mtime_ns, facts.file_hash, status, reason, at, reader_version),
+    )
+    return int(file_id)
+
+
+def move_file(connection: apsw.Connection, collection_id: int, old_path: str, new_path: str, at: str) -> None:
+    """A renamed file keeps its record, its documents and their keys."""
+    connection.execute("DELETE FROM files WHERE collection_id = ? AND path = ?", (collection_id, new_path))
+    connection.execute(
+        "UPDATE files SET path = ? WHERE collection_id = ? AND path = ?", (new_path, collection_id, old_path)
+    )
+    connection.execute(
+        "INSERT INTO key_history SELECT d.source_key, ?, ? FROM documents d JOIN files f ON f.id = d.file_id"
+        " WHERE f.collection_id = ? AND f.path = ?",
+        (new_path, at, collection_id, new_path),
+    )
+
+
+def put_document(
+    connection: apsw.Connection,
+    collection_id: int,
+    collection: str,
+    file_id: int,
+    path: str,
+    prepared: PreparedDocument,
+    at: str,
+) -> str:
+    """Insert or replace the document of a file, with its chunks, index entries, tags and links; its key."""
+    text_id = _put_text(connection, prepared.content_hash, prepared.read.text)
+    existing = fetch_one(connection, "SELECT id, source_key FROM documents WHERE file_id = ?", (file_id,))
+    if existing is None:
+        key = mint_key(prepared.source_type, collection, path, lambda key: _is_taken(connection, key))
+        document_id = _insert_document(connection, key, collection_id, file_id, text_id, path, prepared, at)
+        connection.execute("INSERT INTO key_history VALUES (?,?,?)", (key, path, at))
+    else:
+        document_id, key = int(existing[0]), str(existing[1])
+        _clear_derived(connection, document_id)
+        _update_document(connection, document_id, text_id, path, prepared)
+    connection.execute(
+        "INSERT INTO versions VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET sections=excluded.sections",
+        (document_id, text_id, at, sections_json(prepared.read.sections)),
+    )
+    _put_chunks(connection, document_id, prepared.chunks)
+    _put_names(connection, document_id, prepared)
+    return key
+
+
+def sections_json(sections: Iterable[Section]) -> str:
+    return json.dumps([asdict(section) for section in sections], ensure_ascii=False, separators=(",", ":"))
+
+
+def _put_text(connection: apsw.Connection, digest: str, text: str) -> int:
+    found = fetch_one(connection, "SELECT id FROM texts WHERE content_hash = ?", (digest,))
+    if found is not None:
+        return int(found[0])
+    connection.execute("INSERT INTO texts(content_hash, length) VALUES (?,?)", (digest, len(text)))
+    text_id = connection.last_insert_rowid()
+    blocks = ((text_id, at, text[at : at + TEXT_BLOCK_CHARS]) for at in range(0, len(text), TEXT_BLOCK_CHARS))
+    connection.executemany("INSERT INTO text_blocks VALUES (?,?,?)", blocks)
+    return text_id
+
+
+def _is_taken(connection: apsw.Connection, key: str) -> bool:
+    """A key once used is never given to another document: past runs cite it."""
+    sql = "SELECT EXISTS (SELECT 1 FROM key_history WHERE source_key = ?)"
+    return bool(fetch_value(connection, sql, (key,)))
+
+
+def _insert_document(
+    connection: apsw.Connection,
+    key: str,
+    collection_id: int,
+    file_id: int,
+    text_id: int,
+    path: str,
+    prepared: PreparedDocument,
+    at: str,
+) -> int:
+    read = prepared.read
+    connection.execute(
+        "INSERT INTO documents(source_key, file_id, collection_id, kind, source_type, title, text_id, note_path, url,"
+        " canonical_url, author, language, aliases, created, saved, modified, dated)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            key,
+            file_id,
+            collection_id,
+            prepared.kind,
+            prepared.source_type,
+            prepared.title,
+            text_id,
+            path,
+            read.url,
+            prepared.canonical_url,
+            read.author,
+            prepared.language,
+            json.dumps(read.aliases, ensure_ascii=False),
+            read.created,
+            at,
+            read.modified,
+            read.modified or read.created or at,
+        ),
+    )
+    return connection.last_insert_rowid()
+
+
+def _update_document(
+    connection: apsw.Connection, document_id: int, text_id: int, path: str, prepared: PreparedDocument
+) -> None:
+    read = prepared.read
+    connection.execute(
+        "UPDATE documents SET title=?, text_id=?, note_path=?, url=?, canonical_url=?, author=?, language=?, aliases=?,"
+        " created=?, modified=?, dated=coalesce(?, ?, saved) WHERE id=?",
+        (
+            prepared.title,
+            text_id,
+            path,
+            read.url,
+            prepared.canonical_url,
+            read.author,
+            prepared.language,
+            json.dumps(read.aliases, ensure_ascii=False),
+            read.created,
+            read.modified,
+            read.modified,
+            read.created,
+            document_id,
+        ),
+    )
+
+
+def _clear_derived(connection: apsw.Connection, document_id: int) -> None:
+    connection.execute(
+        "DELETE FROM chunk_terms WHERE rowid IN (SELECT id FROM chunks WHERE document_id = ?)", (document_id,)
+    )
+    for table in ("chunks", "tags", "link_names", "links"):
+        connection.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
+
+
+def _put_chunks(connection: apsw.Connection, document_id: int, chunks: tuple[PreparedChunk, ...]) -> None:
+    for prepared in chunks:
+        chunk, terms = prepared.chunk, prepared.terms
+        connection.execute(
+            "INSERT INTO chunks(document_id, ordinal, start, end, role, heading_path, page, content_hash)"
+            " VALUES (?,?,?,?,?,?,?,?)",
+            (
+                document_id,
+                chunk.ordinal,
+                chunk.start,
+                chunk.end,
+                chunk.role,
+                json.dumps(chunk.heading_path, ensure_ascii=False),
+                chunk.page,
+                prepared.content_hash,
+            ),
+        )
+        connection.execute(
+            "INSERT INTO chunk_terms(rowid, title, headings, body, tags, compounds) VALUES (?,?,?,?,?,?)",
+            (
+                connection.last_insert_rowid(),
+                terms.title,
+                terms.headings,
+                terms.body,
+                terms.tags,
+                terms.compounds,
+            ),
+        )
+
+
+def _put_names(connection: apsw.Connection, document_id: int, prepared: PreparedDocument) -> None:
+    connection.executemany(
+        "INSERT INTO tags VALUES (?,?,?)", ((document_id, written, folded) for written, folded in prepared.tags)
+    )
+    names = [(document_id, name, int(is_alias)) for name, is_alias in prepared.names]
+    if prepared.canonical_url and (name := url_name(prepared.canonical_url)):
+        names.append((document_id, name, 0))
+    connection.executemany("INSERT OR IGNORE INTO link_names VALUES (?,?,?)", names)
+    connection.executemany(
+        "INSERT INTO links(document_id, kind, target, name, heading, block, alias, start, end)"
+        " VALUES (?,?,?,?,?,?,?,?,?)",
+        (
+            (document_id, link.kind, link.target, name, link.heading, link.block, link.alias, link.start, link.end)
+            for link, name in ((entry.link, entry.name) for entry in prepared.links)
+        ),
+    )
+
+
+def names_in_file(connection: apsw.Connection, file_id: int) -> set[str]:
+    """The names by which links reach the documents of a file."""
+    sql = "SELECT name FROM link_names WHERE document_id IN (SELECT id FROM documents WHERE file_id = ?)"
+    return {name for (name,) in fetch_rows(connection, sql, (file_id,))}
+
+
+def resolve_links(connection: apsw.Connection, collection_id: int, names: set[str], file_ids: set[int]) -> None:
+    """Point links at their documents: those written in these files, and those that use one of these names."""
+    if not names and not file_ids:
+        return
+    links = fetch_rows(
+        connection,
+        "SELECT l.id, l.kind, l.target, l.name, coalesce(d.note_path, ''), l.target_id, d.id FROM links l"
+        " JOIN documents d ON d.id = l.document_id"
+        " WHERE d.collection_id = ?1 AND d.file_id IN (SELECT value FROM json_each(?2))"
+        " UNION SELECT l.id, l.kind, l.target, l.name, coalesce(d.note_path, ''), l.target_id, d.id FROM links l"
+        " JOIN documents d ON d.id = l.document_id WHERE l.name IN (SELECT value FROM json_each(?3))",
+        (collection_id, json.dumps(sorted(file_ids)), json.dumps(sorted(names))),
+    )
+    for link_id, kind, target, name, source_path, current, own_id in links:
+        chosen = _resolve(connection, collection_id, kind, target, name, source_path, own_id)
+        if chosen != current:
+            connection.execute("UPDATE links SET target_id = ? WHERE id = ?", (chosen, link_id))
+
+
+def _resolve(
+    connection: apsw.Connection, collection_id: int, kind: str, target: str, name: str, source_path: str, own_id: int
+) -> int | None:
+    if not name:
+        return own_id if kind != "url" else None
+    if kind == "url":
+        found = fetch_value(connection, "SELECT min(document_id) FROM link_names WHERE name = ?", (name,))
+        return None if found is None else int(found)
+    rows = fetch_rows(
+        connection,
+        "SELECT d.id, coalesce(d.note_path, ''), n.is_alias FROM link_names n JOIN documents d ON d.id = n.document_id"
+        " WHERE n.name = ? AND d.collection_id = ?",
+        (name, collection_id),
+    )
+    return choose_target(target, source_path, [Candidate(int(i), str(p), bool(a)) for i, p, a in rows])
+
+
+def delete_file(connection: apsw.Connection, file_id: int) -> list[str]:
+    """Forget a file, its documents and everything derived from them; the keys that are gone."""
+    gone: list[str] = []
+    rows = fetch_rows(connection, "SELECT id, source_key FROM documents WHERE file_id = ?", (file_id,))
+    for document_id, key in rows:
+        delete_document(connection, int(document_id))
+        gone.append(str(key))
+    connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
+    return gone
+
+
+def delete_document(connection: apsw.Connection, document_id: int) -> None:
+    """Forget one document with its texts, unless another document has the same text."""
+    texts = [
+        text_id
+        for (text_id,) in fetch_rows(connection, "SELECT text_id FROM versions WHERE document_id = ?", (document_id,))
+    ]
+    _clear_derived(connection, document_id)
+    connection.execute("DELETE FROM versions WHERE document_id = ?", (document_id,))
+    connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
+    for text_id in texts:
+        connection.execute(
+            "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM versions WHERE text_id = ?1)", (text_id,)
+        )

@@ -1,0 +1,152 @@
+"""Walking a folder the user pointed at: which files are there, and which are left out and why.
+
+A vault is untrusted: symbolic links are never followed, only regular files are opened, and nothing outside the root is
+ever read. What is left out by rule is reported as a folder or a file with its reason, never silently.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from citewell.domain.errors import Unreadable
+
+# Folders that hold a program's own files, or answers of ours: never what a person saved.
+EXCLUDED_FOLDERS = frozenset(
+    {"node_modules", "__pycache__", "research-runs", "chat-transcripts", "$RECYCLE.BIN", "System Volume Information"}
+)
+MAX_FILE_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A regular file below the root; `path` is relative, with forward slashes."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is there but is not read, with the reason."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A folder or file that a rule keeps out of the corpus altogether."""
+
+    path: str
+    rule: str
+
+
+Entry = Found | LeftOut | Excluded
+
+
+def walk(root: Path, scope: str, excludes: Iterable[str], foreign: Iterable[Path]) -> Iterator[Entry]:
+    """Everything at or below `scope` (a path relative to the root, '' for all), in a stable order."""
+    rules = _Rules(tuple(excludes), frozenset(os.fspath(path) for path in foreign))
+    start = root / scope if scope else root
+    if start.is_dir():
+        yield from _walk_folder(root, start, rules)
+    else:
+        yield from _visit(root, start, rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    patterns: tuple[str, ...]
+    foreign: frozenset[str]
+
+    def against(self, path: str, name: str, *, is_folder: bool) -> str | None:
+        """The rule that keeps this path out, if any."""
+        if name.startswith("."):
+            return "hidden"
+        if is_folder and name in EXCLUDED_FOLDERS:
+            return "never indexed"
+        for pattern in self.patterns:
+            bare = pattern.rstrip("/")
+            if fnmatch.fnmatchcase(path, bare) or fnmatch.fnmatchcase(name, bare) or path.startswith(bare + "/"):
+                return f"--exclude {pattern}"
+        return None
+
+
+def _walk_folder(root: Path, folder: Path, rules: _Rules) -> Iterator[Entry]:
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except OSError as error:
+        yield LeftOut(relative(root, folder), 0, -1, f"folder cannot be read: {error.strerror}")
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if not entry.is_dir(follow_symlinks=False):
+            yield from _visit(root, path, rules)
+        elif rule := rules.against(relative(root, path), entry.name, is_folder=True):
+            yield Excluded(relative(root, path) + "/", rule)
+        elif entry.path in rules.foreign:
+            yield Excluded(relative(root, path) + "/", "a collection of its own, or Citewell's own data")
+        else:
+            yield from _walk_folder(root, path, rules)
+
+
+def _visit(root: Path, path: Path, rules: _Rules) -> Iterator[Entry]:
+    name = relative(root, path)
+    if rule := rules.against(name, path.name, is_folder=False):
+        yield Excluded(name, rule)
+        return
+    try:
+        facts = path.lstat()
+    except OSError as error:
+        yield LeftOut(name, 0, -1, f"cannot be read: {error.strerror}")
+        return
+    if reason := _reason_to_leave(name, facts):
+        yield LeftOut(printable(name), facts.st_size, facts.st_mtime_ns, reason)
+    else:
+        yield Found(name, facts.st_size, facts.st_mtime_ns)
+
+
+def _reason_to_leave(name: str, facts: os.stat_result) -> str | None:
+    if stat.S_ISLNK(facts.st_mode):
+        return "symbolic link: not followed (add the folder it points to)"
+    if not stat.S_ISREG(facts.st_mode):
+        return "not a regular file"
+    if name != printable(name):
+        return "the file name is not valid Unicode: rename it"
+    if facts.st_size > MAX_FILE_BYTES:
+        return f"larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+    return None
+
+
+def relative(root: Path, path: Path) -> str:
+    """A path below the root as the corpus names it."""
+    return path.relative_to(root).as_posix() if path != root else ""
+
+
+def printable(name: str) -> str:
+    """A file name that any database can hold; bytes that are no Unicode are shown as escapes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
+    """The whole content of a regular file below the root, as one consistent state of it."""
+    for _ in range(2):
+        descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                raise Unreadable("not a regular file")
+            data = file.read(MAX_FILE_BYTES + 1)
+            after = os.fstat(descriptor)
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(data) == after.st_size:
+            return data, after
+    raise OSError(11, "the file keeps changing while it is read")

@@ -1,0 +1,1 @@
+"""SQLite underneath every store: opening, migrating, one writer, errors that say what to do."""

@@ -1,0 +1,267 @@
+"""One SQLite file: many readers, one writer at a time, forward-only migrations, typed errors.
+
+It uses apsw's own SQLite, never the standard library's: versions before 3.51.3 can corrupt a database on a WAL reset,
+and the same file must not be opened by both libraries in one process (POSIX locks of one would drop the other's).
+A file is created complete or not at all, so an empty or half-made file is damage, never a state of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from citewell.domain.errors import StoreFull, StoreUnusable, Unavailable
+
+BUSY_TIMEOUT_MS = 60_000
+_OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a database file is for, and the ordered scripts that bring any older file up to date."""
+
+    name: str
+    application_id: int
+    scripts: tuple[str, ...]
+
+    @property
+    def version(self) -> int:
+        return len(self.scripts)
+
+
+def load_schema(name: str, application_id: int, package: str) -> Schema:
+    """The schema whose numbered `.sql` scripts lie in a package folder."""
+    folder = resources.files(package)
+    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
+    return Schema(name, application_id, tuple(entry.read_text("utf-8") for entry in files))
+
+
+class Database:
+    """An open database file. Readers are per thread; `write()` is the only way to change anything."""
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self.path = path
+        self.schema = schema
+        self._local = threading.local()
+        self._opened: list[apsw.Connection] = []
+        self._write_lock = threading.Lock()
+        self._writer: apsw.Connection | None = None
+        with store_errors(path):
+            prepare_file(path, schema)
+
+    def reader(self) -> apsw.Connection:
+        """This thread's connection for reading."""
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """Several reads that see one state of the database."""
+        connection = self.reader()
+        with store_errors(self.path):
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One transaction that waits its turn and is committed whole, or not at all."""
+        with self._write_lock, store_errors(self.path):
+            if self._writer is None:
+                self._writer = self._connect()
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled the transaction back already.
+                with suppress(apsw.Error):
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close every connection; the WAL is folded back into the file."""
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
+        self._writer = None
+        self._local = threading.local()
+
+    def _connect(self) -> apsw.Connection:
+        connection = connect(self.path)
+        self._opened.append(connection)
+        return connection
+
+
+Bindings = Sequence[str | int | float | bytes | None]
+
+
+def fetch_rows(connection: apsw.Connection, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+    """Every row of a query."""
+    return connection.execute(sql, tuple(bindings)).fetchall()
+
+
+def fetch_one(connection: apsw.Connection, sql: str, bindings: Bindings = ()) -> tuple[Any, ...] | None:
+    """The first row of a query, if any."""
+    row: tuple[Any, ...] | None = connection.execute(sql, tuple(bindings)).fetchone()
+    return row
+
+
+def fetch_value(connection: apsw.Connection, sql: str, bindings: Bindings = ()) -> Any:
+    """The one value of a query that always has a row."""
+    row = fetch_one(connection, sql, bindings)
+    assert row is not None, sql
+    return row[0]
+
+
+def connect(path: Path) -> apsw.Connection:
+    """A connection to an existing file, set up the way every connection of ours is."""
+    with store_errors(path):
+        connection = apsw.Connection(str(path), flags=_OPEN)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        # FULL: an acknowledged document survives a power cut, not only a killed process.
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("PRAGMA cache_size = -65536").fetchall()
+        connection.execute("PRAGMA mmap_size = 268435456").fetchall()
+    return connection
+
+
+def prepare_file(path: Path, schema: Schema) -> None:
+    """Make sure the file exists with today's schema; refuse, untouched, what is not ours or is newer."""
+    if not path.exists():
+        _create(path, schema)
+        return
+    if path.stat().st_size == 0:
+        raise StoreUnusable(
+            f"{path.name} is empty (0 bytes), which is damage.",
+            fix=f"Restore it from a backup, or delete {path.name} and add your folders again.",
+        )
+    if _read_version(path, schema) < schema.version:
+        _migrate_file(path, schema)
+
+
+def _create(path: Path, schema: Schema) -> None:
+    """Build the new file aside and put it in place whole, unless another process was first."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    aside.unlink(missing_ok=True)
+    try:
+        connection = apsw.Connection(str(aside), flags=_OPEN | apsw.SQLITE_OPEN_CREATE)
+        os.chmod(aside, 0o600)
+        try:
+            migrate(connection, schema)
+        finally:
+            connection.close()
+        with suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _read_version(path: Path, schema: Schema) -> int:
+    """The schema version of an existing file, read without changing a byte of it."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    if not header.startswith(b"SQLite format 3\x00"):
+        raise StoreUnusable(
+            f"{path.name} is not a database, or is damaged.",
+            fix=f"Restore it from a backup, or move {path.name} away and add your folders again.",
+        )
+    connection = apsw.Connection(str(path), flags=_OPEN)
+    try:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        application_id = connection.pragma("application_id")
+        version = connection.pragma("user_version")
+    finally:
+        connection.close()
+    if application_id != schema.application_id:
+        raise StoreUnusable(
+            f"{path.name} belongs to another program.", fix="Choose another data folder with --data-dir."
+        )
+    if version > schema.version:
+        raise StoreUnusable(
+            f"{path.name} was written by a newer Citewell (schema {version}; this one knows {schema.version}).",
+            fix="Upgrade Citewell, or choose another data folder with --data-dir.",
+        )
+    return int(version)
+
+
+def _migrate_file(path: Path, schema: Schema) -> None:
+    connection = connect(path)
+    try:
+        migrate(connection, schema)
+    finally:
+        connection.close()
+
+
+def migrate(connection: apsw.Connection, schema: Schema) -> None:
+    """Run the scripts a database lacks, all in one transaction: it has the old schema or the new one, never half."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again inside the lock: another process may have migrated meanwhile.
+        current = int(connection.pragma("user_version"))
+        for number, script in enumerate(schema.scripts[current:], start=current + 1):
+            connection.execute(script).fetchall()
+            connection.execute(f"PRAGMA user_version = {number}").fetchall()
+        connection.execute(f"PRAGMA application_id = {schema.application_id}").fetchall()
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(apsw.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ones that say what to do; the file is left as it is."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise StoreFull(
+            f"No room left to write {path.name}: the last step was undone, everything before it is safe.",
+            fix="Free some disk space and run the same command again: it goes on where it stopped.",
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreUnusable(
+            f"{path.name} is damaged: {error}",
+            fix=f"Restore it from a backup, or move {path.name} away and add your folders again.",
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise Unavailable(
+            f"{path.name} has been busy for {BUSY_TIMEOUT_MS // 1000} s: another process is writing.",
+            fix="Wait for the other command to end, or stop it, and try again.",
+        ) from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, PermissionError) as error:
+        raise Unavailable(
+            f"{path.name} cannot be opened for writing in {path.parent}.",
+            fix="Check the folder's permissions, or choose another one with --data-dir.",
+        ) from error
+    except (apsw.IOError, OSError) as error:
+        if isinstance(error, OSError) and not isinstance(error, apsw.Error) and error.errno not in _NO_ROOM:
+            raise
+        raise StoreFull(
+            f"Writing {path.name} failed ({error}): the last step was undone, everything before it is safe.",
+            fix="Check that the disk has room and works, then run the same command again.",
+        ) from error
+
+
+_NO_ROOM: Sequence[int] = (27, 28, 122)  # EFBIG, ENOSPC, EDQUOT

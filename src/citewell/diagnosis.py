@@ -1,0 +1,137 @@
+"""Diagnosis: what is configured, what works, what is missing, and the fix for each. It changes nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+
+from citewell import __version__
+from citewell.corpus.store.sqlite import SqliteCorpus
+from citewell.domain.errors import CitewellError
+from citewell.domain.library import Check, DoctorReport
+from citewell.recording.store import RunStore
+from citewell.settings import Settings, view_settings
+
+SAFE_SQLITE = (3, 51, 3)
+_LOW_DISK_BYTES = 500_000_000
+_READERS = (
+    ("trafilatura", "saved web pages"),
+    ("pypdfium2", "PDF"),
+    ("yaml", "front matter of notes"),
+    ("Stemmer", "stems of words"),
+)
+
+
+def examine(settings: Settings) -> DoctorReport:
+    """Look at everything a user may have to put right."""
+    checks = (
+        *_platform(),
+        *_data_folder(settings),
+        *_corpus(settings),
+        *_runs(settings),
+        *_readers(),
+        *_model(settings),
+        *_lanes(settings),
+    )
+    return DoctorReport(__version__, str(settings.data_dir), checks, view_settings(settings))
+
+
+def _platform() -> Iterator[Check]:
+    yield Check("python", "ok", platform.python_version())
+    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if version >= SAFE_SQLITE:
+        yield Check("sqlite", "ok", apsw.sqlite_lib_version())
+    else:
+        fix = "Reinstall the apsw package: its wheel brings a current SQLite."
+        yield Check("sqlite", "error", f"{apsw.sqlite_lib_version()} can corrupt a database on a WAL reset", fix)
+
+
+def _data_folder(settings: Settings) -> Iterator[Check]:
+    folder = settings.data_dir
+    if not folder.exists():
+        yield Check("data folder", "missing", f"{folder} does not exist yet", "It is made by the first 'citewell add'.")
+        return
+    if not os.access(folder, os.W_OK):
+        yield Check("data folder", "error", f"{folder} is not writable", "Change its permissions or use --data-dir.")
+        return
+    free = shutil.disk_usage(folder).free
+    if free < _LOW_DISK_BYTES:
+        yield Check("data folder", "warning", f"{folder}: only {free // 1_000_000} MB free", "Free some disk space.")
+    else:
+        yield Check("data folder", "ok", str(folder))
+
+
+def _corpus(settings: Settings) -> Iterator[Check]:
+    if not settings.corpus_path.exists():
+        yield Check("corpus", "missing", "nothing has been added yet", "citewell add ~/path/to/your/notes")
+        return
+    try:
+        corpus = SqliteCorpus(settings.corpus_path)
+    except CitewellError as error:
+        yield Check("corpus", "error", error.message, error.fix)
+        return
+    try:
+        totals = corpus.totals()
+        problems = corpus.check_integrity()
+        if problems:
+            yield Check("corpus", "error", "; ".join(problems), "Move corpus.db away and add your folders again.")
+        elif totals.documents == 0:
+            yield Check("corpus", "missing", "no documents", "citewell add ~/path/to/your/notes")
+        else:
+            yield Check("corpus", "ok", f"{totals.documents} documents, {totals.chunks} chunks")
+        yield from _roots(corpus)
+    finally:
+        corpus.close()
+
+
+def _roots(corpus: SqliteCorpus) -> Iterator[Check]:
+    for info in corpus.collections():
+        if Path(info.root).is_dir():
+            yield Check(f"collection {info.name}", "ok", f"{info.documents} documents from {info.root}")
+        else:
+            fix = f"Mount or restore it; to forget its documents: citewell remove {info.root}"
+            yield Check(f"collection {info.name}", "warning", f"{info.root} is not there", fix)
+
+
+def _runs(settings: Settings) -> Iterator[Check]:
+    if not settings.runs_path.exists():
+        yield Check("runs", "ok", "no run recorded yet")
+        return
+    try:
+        runs = RunStore(settings.runs_path)
+    except CitewellError as error:
+        yield Check("runs", "error", error.message, error.fix)
+        return
+    yield Check("runs", "ok", f"{runs.count()} recorded")
+    runs.close()
+
+
+def _readers() -> Iterator[Check]:
+    for module, what in _READERS:
+        if importlib.util.find_spec(module) is None:
+            yield Check(f"reader: {what}", "error", f"the package {module} is missing", "Install citewell again.")
+        else:
+            yield Check(f"reader: {what}", "ok", module)
+
+
+def _model(settings: Settings) -> Iterator[Check]:
+    if settings.model == "extractive":
+        yield Check("model", "ok", "extractive: answers are quoted from your documents, no model is called")
+    else:
+        fix = "Unset CITEWELL_MODEL: this version answers without a model."
+        yield Check("model", "warning", f"{settings.model} is set but not used by this version", fix)
+
+
+def _lanes(settings: Settings) -> Iterator[Check]:
+    if settings.embeddings != "off":
+        fix = "Unset CITEWELL_EMBEDDINGS: this version searches by words."
+        yield Check("semantic lane", "warning", f"'{settings.embeddings}' is set but not used by this version", fix)
+    else:
+        yield Check("semantic lane", "ok", "off: search is by words")
+    yield Check("network", "ok", "never used: no search provider is enabled")

@@ -1,0 +1,1 @@
+"""Values and protocols every other layer speaks in. No I/O happens here."""

@@ -1,0 +1,55 @@
+"""What can go wrong, addressed to the person who can act on it.
+
+CitewellError              every error a user may see; `fix` says what to do next
+├── BadInput               the request itself cannot be served (exit 2)
+├── NotFound               no such key, path, run or collection (exit 3)
+├── Unavailable            something outside is missing: model, provider, database (exit 4)
+│   └── StoreUnusable      a database file that must not be touched: corrupt, foreign, newer
+├── StoreFull              the disk or the database has no room; what was saved before is safe (exit 1)
+└── WorkFailed             the work was started and failed (exit 1)
+
+A stopped run is a stop reason, not an exception. Surfaces map the class to an exit code or status in one place.
+"""
+
+from __future__ import annotations
+
+
+class CitewellError(Exception):
+    """A sentence for the user and the next step."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+
+class BadInput(CitewellError):
+    code = "bad_input"
+
+
+class NotFound(CitewellError):
+    code = "not_found"
+
+
+class Unavailable(CitewellError):
+    code = "unavailable"
+
+
+class StoreUnusable(Unavailable):
+    code = "store_unusable"
+
+
+class StoreFull(CitewellError):
+    code = "store_full"
+
+
+class WorkFailed(CitewellError):
+    code = "failed"
+
+
+class Unreadable(CitewellError):
+    """A file that no reader could make text of; recorded against the file, never fatal."""
+
+    code = "unreadable"

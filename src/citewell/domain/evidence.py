@@ -1,0 +1,47 @@
+"""Evidence: a ranked row that shows one contiguous window of one document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.domain.documents import Kind, Role, SectionView, SourceType, Span
+
+Lane = Literal["lexical", "semantic", "exact_tag", "related", "exact_title"]
+
+Relationship = Literal["links_to", "linked_from", "embeds", "embedded_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One named adjustment of a row's score: why it won, or why it did not."""
+
+    name: str
+    value: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """One row of evidence; `text` is `canonical_text[span.start:span.end]`."""
+
+    source_key: str
+    kind: Kind
+    source_type: SourceType
+    title: str
+    role: Role
+    text: str
+    span: Span
+    score: float
+    url: str | None = None
+    note_path: str | None = None
+    user_tags: tuple[str, ...] = ()
+    summary_kind: str | None = None
+    excerpt_kind: str | None = None
+    sections: tuple[SectionView, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    matched_terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
+    lanes: tuple[Lane, ...] = ()
+    related_to: str | None = None
+    relationship: Relationship | None = None

@@ -1,0 +1,158 @@
+"""What commands about the corpus report: what was added, what is there, what was forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.domain.documents import DocumentView
+from citewell.domain.evidence import EvidenceRow
+
+FileStatus = Literal["indexed", "updated", "unchanged", "renamed", "skipped", "failed", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One file's place in the coverage report."""
+
+    path: str
+    status: FileStatus
+    reason: str
+    at: str
+    collection: str = ""
+    source_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What `add` did; every file of the tree is counted exactly once."""
+
+    collections: tuple[str, ...]
+    indexed: int
+    updated: int
+    renamed: int
+    unchanged: int
+    deleted: int
+    skipped: int
+    failed: int
+    documents: int
+    chunks: int
+    bytes: int
+    seconds: float
+    problems: tuple[Problem, ...]
+    excluded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatus:
+    documents: int
+    chunks: int
+    by_source_type: dict[str, int]
+    files: tuple[FileRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    name: str
+    root: str
+    documents: int
+    files: int
+    last_sync: str | None
+    excludes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionList:
+    collections: tuple[CollectionInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    documents: int
+    chunks: int
+    characters: int
+    links: int
+    resolved_links: int
+    tags: int
+    collections: int
+    by_source_type: dict[str, int]
+    by_language: dict[str, int]
+    by_file_status: dict[str, int]
+    database_bytes: int
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    query: str
+    mode: Literal["lexical", "semantic", "hybrid"]
+    took_ms: float
+    results: tuple[EvidenceRow, ...]
+    terms: tuple[str, ...] = ()
+    eligible_documents: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentList:
+    documents: tuple[DocumentView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedResult:
+    source_key: str
+    related: tuple[EvidenceRow, ...]
+    unresolved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveReport:
+    removed: tuple[str, ...]
+    documents: int
+    collections: tuple[str, ...]
+    cited_by_runs: tuple[str, ...] = ()
+    purged_runs: tuple[str, ...] = ()
+
+
+CheckState = Literal["ok", "warning", "missing", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of `doctor`: what was looked at, what was found, and the fix."""
+
+    name: str
+    state: CheckState
+    detail: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingView:
+    name: str
+    value: str
+    source: Literal["default", "environment", "file", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    version: str
+    data_dir: str
+    checks: tuple[Check, ...]
+    settings: tuple[SettingView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncProgress:
+    """How far an `add` has come. What `committed` names is in the corpus, whatever happens next."""
+
+    done: int
+    total: int
+    bytes: int
+    committed: tuple[str, ...] = ()

@@ -1,0 +1,99 @@
+"""The research pack: a question, how it was understood, and the evidence found for it (`research_pack.v1`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.domain.documents import ContentMode
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.queries import QueryPlan
+
+PACK_SCHEMA_VERSION = "research_pack.v1"
+
+PackMode = Literal["evidence_only", "topic_brief_and_evidence"]
+NextAction = Literal["inspect_top_evidence", "expand_related", "open_lookup", "reformulate"]
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    tag: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusMatches:
+    """How many documents of the whole corpus match any term of the question, shown or not."""
+
+    items: int
+    sources: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the pack shows against what there is."""
+
+    evidence_count: int
+    by_kind: dict[str, int]
+    by_source_type: dict[str, int]
+    top_user_tags: tuple[TagCount, ...]
+    exact_tag_matches: tuple[TagCount, ...]
+    corpus_matches: CorpusMatches
+    eligible_documents: int
+    corpus_documents: int
+    displayed_limit: int
+    related_limit: int
+    topic_nodes: int
+    topic_edges: int
+    missing_concepts: tuple[str, ...]
+    recall_note: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextStepParams:
+    """Parameters of a next step; which ones are set depends on the action."""
+
+    lookups: tuple[str, ...] = ()
+    lookup: str | None = None
+    content_mode: ContentMode | None = None
+    query: str | None = None
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something worth doing next, named by what it does and never by a tool."""
+
+    action: NextAction
+    label: str
+    params: NextStepParams
+
+
+@dataclass(frozen=True, slots=True)
+class TopicBrief:
+    """A topic's place in the corpus; present only when asked for or inferred."""
+
+    topic: str
+    source_types: tuple[str, ...]
+    seed_limit: int
+    related_limit: int
+    summary: str
+    pivots: tuple[str, ...]
+    entities: tuple[str, ...]
+    nodes: tuple[str, ...]
+    edges: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchPack:
+    """`research_pack.v1`. Building one never writes a trace."""
+
+    question: str
+    mode: PackMode
+    query_plan: QueryPlan
+    coverage: Coverage
+    evidence: tuple[EvidenceRow, ...]
+    exact_tag_evidence: tuple[EvidenceRow, ...]
+    next_steps: tuple[NextStep, ...]
+    topic_brief: TopicBrief | None = None
+    schema_version: Literal["research_pack.v1"] = "research_pack.v1"

@@ -1,0 +1,67 @@
+"""What the deciding code asks of the outside, as protocols. Every stage can be replaced by another that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from citewell.domain.documents import Chunk, Document, SectionView
+from citewell.domain.evidence import Relationship
+from citewell.domain.queries import Filters, LexicalQuery
+
+
+class Clock(Protocol):
+    """Time, injected: the engine never asks the machine."""
+
+    def now(self) -> str:
+        """The current moment, ISO 8601 in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that a lane found, with the lane's own score (larger is better)."""
+
+    chunk: Chunk
+    document: Document
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedDocument:
+    """A neighbour in the link graph; the link stands at `start..end` of the document it was written in."""
+
+    document: Document
+    relationship: Relationship
+    start: int
+    end: int
+    links: int
+
+
+class LexicalIndex(Protocol):
+    """Finds chunks by their words. Filters apply before ranking."""
+
+    def rank(self, query: LexicalQuery, filters: Filters, limit: int) -> Sequence[Candidate]: ...
+
+    def frequencies(self, forms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each form occurs."""
+        ...
+
+    def languages(self) -> tuple[str, ...]:
+        """Languages of the corpus that have a stemmer, most common first."""
+        ...
+
+    def chunk_count(self) -> int: ...
+
+
+class TextSource(Protocol):
+    """Reads stored canonical texts by their hash."""
+
+    def slice(self, content_hash: str, start: int, end: int) -> str: ...
+
+    def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]: ...

@@ -1,0 +1,119 @@
+"""Questions as values: filters, terms, concepts, variants and the plan that holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.domain.documents import SourceType
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What may be considered at all. Applied before ranking, never after."""
+
+    source_types: tuple[SourceType, ...] = ()
+    tags: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    exclude_paths: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word of a query: as the user wrote it, and every folded or stemmed form that matches it."""
+
+    text: str
+    forms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that must stand next to each other, in order; each form is the whole phrase in one language's stems."""
+
+    text: str
+    forms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """What the lexical lane ranks by. Terms may repeat: their frequency in the question counts."""
+
+    terms: tuple[Term, ...]
+    phrases: tuple[Phrase, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.terms and not self.phrases
+
+
+ConceptRole = Literal["anchor", "content", "intent", "frame"]
+ProtectedKind = Literal["handle", "tag", "source_key", "phrase"]
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """Something an answer has to be about. A protected one is met exactly or as a phrase, never by an expansion."""
+
+    name: str
+    role: ConceptRole
+    required: bool
+    terms: tuple[str, ...]
+    protected: ProtectedKind | None = None
+
+
+VariantKind = Literal["original", "content", "anchors", "phrase", "title"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way of putting the question to the index."""
+
+    kind: VariantKind
+    query: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a pack may hold."""
+
+    limit: int
+    max_chars_per_doc: int
+    include_related: bool
+    related_limit: int
+
+
+PlannerStatus = Literal["off", "used", "skipped_by_policy", "planner_failed_deterministic_used"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """Everything decided about a question before anything is retrieved."""
+
+    text_query: str
+    terms: tuple[str, ...]
+    tag_queries: tuple[str, ...]
+    query_variants: tuple[Variant, ...]
+    concepts: tuple[Concept, ...]
+    filters: Filters
+    limits: Limits
+    family: str = "general"
+    source_keys: tuple[str, ...] = ()
+    include_topic_brief: bool = False
+    topic: str | None = None
+    planner: str = "deterministic"
+    planner_model: str | None = None
+    planner_error: str | None = None
+    planner_status: PlannerStatus = "off"
+
+    @property
+    def required(self) -> tuple[Concept, ...]:
+        return tuple(concept for concept in self.concepts if concept.required)

@@ -1,0 +1,1 @@
+"""Evals and benchmarks over the same engine every surface calls."""

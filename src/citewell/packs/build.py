@@ -1,0 +1,141 @@
+"""Building `research_pack.v1`: search every variant, fuse, rerank, show. It reads the corpus and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from citewell.domain.documents import Document
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.packs import CorpusMatches, ResearchPack, TagCount
+from citewell.domain.ports import Candidate
+from citewell.domain.queries import Filters, LexicalQuery, QueryPlan
+from citewell.packs.concepts import Passage, is_met
+from citewell.packs.coverage import coverage
+from citewell.packs.next_steps import next_steps
+from citewell.packs.related import LinkStore, opening_row, related_rows
+from citewell.planning.lexical import lexical_query
+from citewell.retrieval.fusion import Fused, fuse
+from citewell.retrieval.rerank import Weighed, weigh
+from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around
+from citewell.retrieval.search import CHUNKS_PER_ROW, SearchStore
+
+EXACT_TAG_EXAMPLES = 3
+_RERANK_ROWS = 3
+
+
+class PackStore(SearchStore, LinkStore, Protocol):
+    """What a pack asks of the corpus beyond searching and reading."""
+
+    def find(self, key: str) -> Document | None: ...
+
+    def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches: ...
+
+    def eligible_documents(self, filters: Filters) -> int: ...
+
+    def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]: ...
+
+    def tagged(self, folded: Sequence[str], filters: Filters, limit: int) -> list[Document]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    candidate: Candidate
+    reading: Reading
+    weighed: Weighed
+
+
+class PackBuilder:
+    """Builds packs over one store."""
+
+    def __init__(self, store: PackStore) -> None:
+        self._store = store
+
+    def build(self, question: str, plan: QueryPlan) -> ResearchPack:
+        """The pack for a planned question."""
+        languages = self._store.languages()
+        phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
+        query = lexical_query(plan.text_query, languages, phrases)
+        ranked = self._rank(plan, query, languages)
+        weights = rarity(self._store, query)
+        rows = tuple(self._row(plan, query, weights, row) for row in ranked[: plan.limits.limit])
+        rows += self._related(plan, rows)
+        tags = self._store.exact_tags(plan.tag_queries, plan.filters)
+        tagged = self._exact_tag_rows(plan, query, weights, tags)
+        evidence_coverage = coverage(
+            plan,
+            rows,
+            tags,
+            self._store.count_matches(query, plan.filters),
+            eligible=self._store.eligible_documents(plan.filters),
+            corpus=self._store.eligible_documents(Filters()),
+        )
+        return ResearchPack(
+            question=question,
+            mode="evidence_only",
+            query_plan=plan,
+            coverage=evidence_coverage,
+            evidence=rows,
+            exact_tag_evidence=tagged,
+            next_steps=next_steps(plan, rows, tagged, evidence_coverage),
+        )
+
+    def _rank(self, plan: QueryPlan, query: LexicalQuery, languages: Sequence[str]) -> list[_Ranked]:
+        depth = plan.limits.limit * CHUNKS_PER_ROW
+        results = [
+            (variant, self._store.rank(lexical_query(variant.query, languages), plan.filters, depth))
+            for variant in plan.query_variants
+        ]
+        fused = fuse(results)[: plan.limits.limit * _RERANK_ROWS]
+        ranked = [self._weigh(plan, query, row, languages) for row in fused]
+        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
+
+    def _weigh(self, plan: QueryPlan, query: LexicalQuery, row: Fused, languages: Sequence[str]) -> _Ranked:
+        document, chunk = row.candidate.document, row.candidate.chunk
+        reading = read_around(self._store, document, chunk, query, plan.limits.max_chars_per_doc)
+        title = " ".join((document.title, *document.aliases))
+        around = " ".join((title, *chunk.heading_path, *document.user_tags))
+        passage = Passage.of(document, f"{around}\n\n{reading.text}")
+        titled = Passage.of(document, title)
+        met = frozenset(concept.name for concept in plan.concepts if is_met(concept, passage, languages))
+        in_title = frozenset(concept.name for concept in plan.concepts if is_met(concept, titled, languages))
+        return _Ranked(row.candidate, reading, weigh(row.base, row.variants, plan.concepts, met, in_title))
+
+    def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
+        return evidence_row(
+            self._store,
+            row.candidate.document,
+            row.candidate.chunk,
+            row.reading,
+            query,
+            weights,
+            plan.limits.max_chars_per_doc,
+            score=row.weighed.score,
+            signals=row.weighed.signals,
+        )
+
+    def _exact_tag_rows(
+        self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], tags: Sequence[TagCount]
+    ) -> tuple[EvidenceRow, ...]:
+        if not tags:
+            return ()
+        documents = self._store.tagged(plan.tag_queries, plan.filters, EXACT_TAG_EXAMPLES)
+        max_chars = plan.limits.max_chars_per_doc
+        return tuple(
+            replace(opening_row(self._store, document, query, weights, max_chars, "exact_tag"), lanes=("exact_tag",))
+            for document in documents
+        )
+
+    def _related(self, plan: QueryPlan, rows: Sequence[EvidenceRow]) -> tuple[EvidenceRow, ...]:
+        """Neighbours of the rows shown, at the end of the evidence and never in place of it."""
+        if not plan.limits.include_related:
+            return ()
+        shown = {row.source_key for row in rows}
+        found: list[EvidenceRow] = []
+        for row in rows:
+            for neighbour in related_rows(self._store, row.source_key, plan.limits.max_chars_per_doc, 8):
+                if len(found) < plan.limits.related_limit and neighbour.source_key not in shown:
+                    shown.add(neighbour.source_key)
+                    found.append(neighbour)
+        return tuple(found)

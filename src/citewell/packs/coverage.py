@@ -1,0 +1,78 @@
+"""Coverage: what a pack shows against what the corpus holds, bluntly. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.packs import CorpusMatches, Coverage, TagCount
+from citewell.domain.queries import QueryPlan
+
+TOP_TAGS = 12
+
+
+def coverage(
+    plan: QueryPlan,
+    rows: Sequence[EvidenceRow],
+    exact_tags: Sequence[TagCount],
+    matches: CorpusMatches,
+    *,
+    eligible: int,
+    corpus: int,
+) -> Coverage:
+    """The coverage of a pack."""
+    direct = [row for row in rows if row.related_to is None]
+    missing = missing_concepts(plan, direct)
+    return Coverage(
+        evidence_count=len(rows),
+        by_kind=dict(sorted(Counter(row.kind for row in rows).items())),
+        by_source_type=dict(sorted(Counter(row.source_type for row in rows).items())),
+        top_user_tags=_top_tags(rows),
+        exact_tag_matches=tuple(exact_tags),
+        corpus_matches=matches,
+        eligible_documents=eligible,
+        corpus_documents=corpus,
+        displayed_limit=plan.limits.limit,
+        related_limit=plan.limits.related_limit,
+        topic_nodes=0,
+        topic_edges=0,
+        missing_concepts=missing,
+        recall_note=recall_note(plan, direct, matches, missing, eligible, corpus),
+    )
+
+
+def missing_concepts(plan: QueryPlan, rows: Sequence[EvidenceRow]) -> tuple[str, ...]:
+    """Required concepts that no row satisfies."""
+    met = {signal.name.removeprefix("concept:") for row in rows for signal in row.signals}
+    return tuple(concept.name for concept in plan.required if concept.name not in met)
+
+
+def _top_tags(rows: Sequence[EvidenceRow]) -> tuple[TagCount, ...]:
+    counts = Counter(tag for row in rows for tag in row.user_tags)
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(TagCount(tag, count) for tag, count in ranked[:TOP_TAGS])
+
+
+def recall_note(
+    plan: QueryPlan,
+    rows: Sequence[EvidenceRow],
+    matches: CorpusMatches,
+    missing: Sequence[str],
+    eligible: int,
+    corpus: int,
+) -> str:
+    """One blunt sentence or three about what this pack is not."""
+    total = matches.items + matches.sources
+    if corpus == 0:
+        return "The corpus is empty: nothing has been added yet."
+    if eligible == 0:
+        return f"The filters leave none of the {corpus} documents: nothing was searched."
+    if not rows:
+        return f"No direct evidence: no word of the question occurs in any of the {eligible} documents searched."
+    shown = f"{len(rows)} of {total} matching documents are shown: a capped working set, not the corpus."
+    if eligible < corpus:
+        shown += f" Filters left {eligible} of {corpus} documents."
+    if missing:
+        shown += f" No direct evidence for: {', '.join(missing)}."
+    return shown

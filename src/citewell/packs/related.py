@@ -1,0 +1,75 @@
+"""Related documents as evidence rows: neighbours in the link graph, each with the text that shows the relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from citewell.domain.documents import Chunk, Document, Role, Span
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.ports import RelatedDocument, TextSource
+from citewell.domain.queries import LexicalQuery
+from citewell.retrieval.matching import Match
+from citewell.retrieval.rows import evidence_row, read_around
+from citewell.retrieval.windows import best_window
+
+# How much of a document is looked through for the best window when no chunk of it was ranked.
+_LOOK_THROUGH = 60_000
+
+
+class LinkStore(TextSource, Protocol):
+    """A store that knows who links to whom."""
+
+    def related(self, key: str, limit: int) -> list[RelatedDocument]: ...
+
+
+def related_rows(store: LinkStore, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
+    """The neighbours of a document, both ways, the most linked first."""
+    return [_related_row(store, key, neighbour, max_chars) for neighbour in store.related(key, limit)]
+
+
+def _related_row(store: LinkStore, key: str, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
+    if neighbour.relationship in ("linked_from", "embedded_in"):
+        row = _around_link(store, neighbour, max_chars)
+    else:
+        row = opening_row(store, neighbour.document, LexicalQuery(()), {}, max_chars, "graph_related")
+    return replace(
+        row, lanes=("related",), related_to=key, relationship=neighbour.relationship, score=float(neighbour.links)
+    )
+
+
+def _around_link(store: LinkStore, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
+    """The passage in which a document links here."""
+    document = neighbour.document
+    low = max(0, neighbour.start - max_chars)
+    high = min(document.length, neighbour.end + max_chars)
+    text = store.slice(document.content_hash, low, high)
+    link = Match("link", neighbour.start - low, neighbour.end - low)
+    first, last = best_window(text, [link], {}, max_chars, (link.start, link.end))
+    row = opening_row(store, document, LexicalQuery(()), {}, max_chars, "backlink_context")
+    start, end = low + first, low + last
+    chunk_id = f"{document.content_hash[:12]}:{start}-{end}"
+    return replace(
+        row,
+        text=text[first:last],
+        span=Span(chunk_id, start, end, document.content_hash),
+        sections=store.sections_between(document.source_key, document.content_hash, start, end),
+    )
+
+
+def opening_row(
+    store: TextSource,
+    document: Document,
+    query: LexicalQuery,
+    weights: Mapping[str, float],
+    max_chars: int,
+    role: Role,
+) -> EvidenceRow:
+    """A row for a document that no query ranked: its best window for the query, else where its text begins."""
+    sections = store.sections_between(document.source_key, document.content_hash, 0, document.length)
+    start = sections[0].start if sections else 0
+    end = min(document.length, start + _LOOK_THROUGH)
+    whole = Chunk(f"{document.content_hash[:12]}:{start}-{end}", 0, start, end, role)
+    reading = read_around(store, document, whole, query, max_chars)
+    return evidence_row(store, document, whole, reading, query, weights, max_chars, score=0.0, lanes=("related",))

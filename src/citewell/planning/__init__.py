@@ -1,0 +1,1 @@
+"""From a question to queries: normalising, concepts, variants."""

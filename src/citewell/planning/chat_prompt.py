@@ -1,0 +1,57 @@
+"""Chat-shaped prompts: a question together with what came before it, under fixed headings.
+
+Earlier questions may lend their words; titles of earlier evidence only hint at the focus and never become search text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HEADINGS = {
+    "current question:": "current",
+    "recent user questions:": "recent",
+    "prior evidence titles for query focus:": "titles",
+    "pinned evidence keys:": "pinned",
+}
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPrompt:
+    """A prompt taken apart; a plain question is its own `current`."""
+
+    current: str
+    recent: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+
+
+def parse_chat_prompt(prompt: str) -> ChatPrompt:
+    """Take a prompt apart at its headings."""
+    parts: dict[str, list[str]] = {}
+    part = "before"
+    for line in prompt.split("\n"):
+        heading, rest = _heading(line)
+        if heading is not None:
+            part = heading
+            line = rest
+        if line.strip():
+            parts.setdefault(part, []).append(_BULLET.sub("", line).strip())
+    if "current" not in parts:
+        return ChatPrompt(prompt.strip())
+    return ChatPrompt(
+        current="\n".join(parts["current"]),
+        recent=tuple(parts.get("recent", ())),
+        titles=tuple(parts.get("titles", ())),
+        pinned=tuple(key for line in parts.get("pinned", ()) for key in re.split(r"[,\s]+", line) if key),
+    )
+
+
+def _heading(line: str) -> tuple[str | None, str]:
+    stripped = line.strip().lstrip("#* ").rstrip("*")
+    lowered = stripped.lower()
+    for heading, name in _HEADINGS.items():
+        if lowered.startswith(heading):
+            return name, stripped[len(heading) :].lstrip("* ")
+    return None, line

@@ -1,0 +1,123 @@
+"""The one normaliser: a question becomes clean search text, terms, tags and protected anchors. No model, no index.
+
+Filler is stripped, source keys are taken out of the text; quoted phrases, handles, tags, dotted tokens and
+single-letter names are kept whole. Every surface and every lane sees a question through this.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from citewell.domain.documents import KEY_PREFIXES
+from citewell.domain.errors import BadInput
+from citewell.planning.vocabulary import FILLER_ENDS, FILLER_STARTS, FRAME_WORDS, INTENT_WORDS
+from citewell.text.folding import folded_text
+from citewell.text.language import is_stop_word
+from citewell.text.words import QueryToken, query_tokens
+
+MAX_QUESTION_CHARS = 8_000
+_MAX_TAG_QUERIES = 24
+
+_QUOTED = re.compile(
+    r'"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,300})」'
+)
+_SOURCE_KEY = re.compile(
+    rf"(?<![\w/])(?:{'|'.join(sorted(set(KEY_PREFIXES.values())))}):[\w./~+-]*\w(?:@[0-9a-f]{{64}})?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalized:
+    """A question as every later step sees it."""
+
+    question: str
+    text: str
+    tokens: tuple[QueryToken, ...]
+    phrases: tuple[str, ...]
+    handles: tuple[str, ...]
+    tags: tuple[str, ...]
+    source_keys: tuple[str, ...]
+
+    @property
+    def content(self) -> tuple[QueryToken, ...]:
+        """Tokens that say what the question is about; all of them where that would leave none."""
+        meant = tuple(token for token in self.tokens if not is_frame(token) and not is_intent(token))
+        return meant or tuple(token for token in self.tokens if not is_function_word(token)) or self.tokens
+
+
+def check_question(question: str) -> str:
+    """The question itself, or a clear refusal of an empty or enormous one."""
+    if not question.strip():
+        raise BadInput("The question is empty.", fix='Ask something, for example: citewell search "heat pump noise"')
+    if len(question) > MAX_QUESTION_CHARS:
+        raise BadInput(
+            f"The question has {len(question):,} characters; at most {MAX_QUESTION_CHARS:,} are taken.",
+            fix="Put the text in a file, add it with 'citewell add FILE', and ask about it.",
+        )
+    return question
+
+
+def normalize(question: str) -> Normalized:
+    """A question normalised. The same question always gives the same result."""
+    source_keys = tuple(dict.fromkeys(_SOURCE_KEY.findall(question)))
+    without_keys = _SOURCE_KEY.sub(" ", question)
+    phrases = tuple(dict.fromkeys(" ".join(filter(None, groups)).strip() for groups in _QUOTED.findall(without_keys)))
+    text = strip_filler(" ".join(without_keys.split()))
+    tokens = tuple(token for token in query_tokens(text) if not _is_noise(token))
+    return Normalized(
+        question=question,
+        text=text,
+        tokens=tokens,
+        phrases=tuple(phrase for phrase in phrases if phrase),
+        handles=tuple(dict.fromkeys(token.folded for token in tokens if token.folded.startswith("@"))),
+        tags=tuple(dict.fromkeys(token.folded[1:] for token in tokens if _is_tag(token))),
+        source_keys=source_keys,
+    )
+
+
+def strip_filler(text: str) -> str:
+    """The question without the words people wrap around it; the whole question where nothing else is left."""
+    stripped = text
+    for _ in range(4):
+        before = stripped
+        stripped = FILLER_ENDS.sub("", FILLER_STARTS.sub("", stripped, count=1), count=1).strip(" ,;:")
+        if stripped == before:
+            break
+    return stripped if query_tokens(stripped) else text
+
+
+def is_function_word(token: QueryToken) -> bool:
+    """Stop words carry no meaning, unless they are written as a name: `Vitamin C`, `Plan B`, `IT`."""
+    if token.is_compound or token.is_dense:
+        return False
+    if len(token.text) == 1 and token.text.isalpha():
+        return not (token.text.isupper() and token.text not in "IA")
+    return is_stop_word(token.folded) and not (token.text.isupper() and len(token.text) > 1)
+
+
+def is_intent(token: QueryToken) -> bool:
+    return token.folded in INTENT_WORDS
+
+
+def is_frame(token: QueryToken) -> bool:
+    return token.folded in FRAME_WORDS or is_function_word(token)
+
+
+def _is_noise(token: QueryToken) -> bool:
+    return not any(character.isalnum() for character in token.folded)
+
+
+def _is_tag(token: QueryToken) -> bool:
+    return token.folded.startswith("#") and len(token.folded) > 1
+
+
+def tag_queries(normalized: Normalized) -> tuple[str, ...]:
+    """Tags the question may mean: those it names, its words, and neighbours joined by a hyphen or not at all."""
+    words = [folded_text(token.text).lstrip("#@") for token in normalized.content if not token.is_dense]
+    dense = [token.folded for token in normalized.content if token.is_dense]
+    joined: list[str] = []
+    for left, right in pairwise(words):
+        joined += [f"{left}-{right}", f"{left}{right}", f"{left}_{right}", f"{left}/{right}"]
+    return tuple(dict.fromkeys((*normalized.tags, *words, *dense, *joined)))[:_MAX_TAG_QUERIES]

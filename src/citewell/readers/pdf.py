@@ -1,0 +1,133 @@
+"""PDF files: the text layer, page by page, each page a section with its number.
+
+pdfium is not thread-safe, so one lock lets one PDF be read at a time in a process. It does not bound what a hostile
+file makes pdfium unpack (a 650-byte file can take a gigabyte): untrusted files belong in a process with a memory limit.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from citewell.domain.documents import ReadDocument, Section
+from citewell.domain.errors import Unreadable
+from citewell.readers.dates import pdf_date
+from citewell.readers.references import url_links
+from citewell.text.canonical import canonicalize
+
+MAX_PAGES = 5_000
+
+_PDFIUM = threading.Lock()
+_PASSWORD_ERROR = 4
+# Where a line ended in a hyphen pdfium leaves a mark instead of hyphen and line end.
+_LINE_END_HYPHEN = re.compile("[\ufffe\x02](?:\r?\n)?")
+_PAGE_BREAK = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What pdfium found: the text of each page (None where it failed), the metadata, and how many pages there are."""
+
+    pages: list[str | None]
+    metadata: dict[str, str]
+    page_count: int
+
+
+def read_pdf(data: bytes) -> ReadDocument:
+    """The PDF in these bytes; raises Unreadable when it is broken, locked or has no text layer."""
+    contents = _contents(data)
+    text, sections = _joined(contents.pages)
+    if not sections:
+        raise _no_text(contents)
+    about = {key: " ".join(canonicalize(value).split()) for key, value in contents.metadata.items()}
+    return ReadDocument(
+        text=text,
+        title=about.get("Title") or None,
+        sections=sections,
+        links=url_links(text),
+        author=about.get("Author") or None,
+        created=pdf_date(about.get("CreationDate", "")),
+        modified=pdf_date(about.get("ModDate", "")),
+        meta_text="\n".join(filter(None, (about.get("Title"), about.get("Subject"), about.get("Keywords")))),
+        warnings=_warnings(contents),
+    )
+
+
+def _contents(data: bytes) -> _Contents:
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    with _PDFIUM:
+        try:
+            document: Any = PdfDocument(data)  # type: ignore[no-untyped-call]
+        except PdfiumError as error:
+            raise _not_opened(data, error) from error
+        with closing(document):
+            page_count = len(document)
+            pages = [_page_text(document, number) for number in range(min(page_count, MAX_PAGES))]
+            return _Contents(pages, document.get_metadata_dict(), page_count)
+
+
+def _not_opened(data: bytes, error: Any) -> Unreadable:
+    # pdfium may report the error of an earlier file, so a locked one must also look like it.
+    if error.err_code == _PASSWORD_ERROR and b"/Encrypt" in data:
+        return Unreadable("the PDF is encrypted; save an unlocked copy")
+    return Unreadable("not a readable PDF: broken, cut off or something else")
+
+
+def _page_text(document: Any, number: int) -> str | None:
+    """What stands within the bounds of the page; text outside of them is not seen by readers either."""
+    from pypdfium2 import PdfiumError
+
+    try:
+        with closing(document[number]) as page, closing(page.get_textpage()) as text_page:
+            return canonicalize(_LINE_END_HYPHEN.sub(_joint, text_page.get_text_bounded()))
+    except PdfiumError:
+        return None
+
+
+def _joint(mark: re.Match[str]) -> str:
+    """Nothing inside a word, a hyphen elsewhere. A compound cut at its own hyphen loses it: no one can tell."""
+    text = mark.string
+    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    return "" if before.isalpha() and after.islower() else "-"
+
+
+def _joined(pages: list[str | None]) -> tuple[str, tuple[Section, ...]]:
+    parts: list[str] = []
+    sections: list[Section] = []
+    position = 0
+    for number, page in enumerate(pages, start=1):
+        if page is None or not page.strip():
+            continue
+        if parts:
+            parts.append(_PAGE_BREAK)
+            position += len(_PAGE_BREAK)
+        sections.append(Section(role="raw_source", start=position, end=position + len(page), page=number))
+        parts.append(page)
+        position += len(page)
+    return "".join(parts), tuple(sections)
+
+
+def _no_text(contents: _Contents) -> Unreadable:
+    if all(page is None for page in contents.pages):
+        return Unreadable("not a readable PDF: none of its pages can be opened")
+    return Unreadable("the PDF has no text layer (scanned?): OCR is not available yet")
+
+
+def _warnings(contents: _Contents) -> tuple[str, ...]:
+    return tuple(_problems(contents))
+
+
+def _problems(contents: _Contents) -> Iterator[str]:
+    failed = sum(page is None for page in contents.pages)
+    if failed:
+        yield f"{failed} pages could not be opened"
+    if contents.page_count > len(contents.pages):
+        yield f"only the first {len(contents.pages)} of {contents.page_count} pages were read"
+    empty = sum(page is not None and not page.strip() for page in contents.pages)
+    if empty:
+        yield f"{empty} pages have no text layer"

@@ -1,0 +1,1 @@
+"""Forward-only scripts for `runs.db`, run in the order of their names."""

@@ -1,0 +1,1 @@
+"""Finding passages: lanes, fusion, rerank, windows. It takes queries as values and knows nothing of questions."""

@@ -1,0 +1,58 @@
+"""Reranking: base score plus named signals, each of which a person can read. Pure.
+
+score = base + variant signal + concept matches − missing required concepts + all-required bonus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.domain.evidence import Signal
+from citewell.domain.queries import Concept, ConceptRole
+
+_MATCHED: dict[ConceptRole, float] = {"anchor": 0.12, "content": 0.05, "intent": 0.01, "frame": 0.0}
+_MISSING: dict[ConceptRole, float] = {"anchor": -0.15, "content": -0.04, "intent": 0.0, "frame": 0.0}
+_ALL_REQUIRED = 0.15
+_PER_VARIANT = 0.02
+_TITLE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A row's final score with the signals it is the sum of."""
+
+    score: float
+    signals: tuple[Signal, ...]
+    met: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def weigh(
+    base: float,
+    variants: Sequence[str],
+    concepts: Sequence[Concept],
+    met: frozenset[str],
+    in_title: frozenset[str],
+) -> Weighed:
+    """The score of one row; `met` and `in_title` name the concepts its text and its title satisfy."""
+    signals = [Signal("base", round(base, 6), "share of the best lexical score")]
+    if len(variants) > 1:
+        signals.append(Signal("variants", _PER_VARIANT * (len(variants) - 1), f"found by {', '.join(variants)}"))
+    for concept in concepts:
+        if concept.name in met:
+            signals.append(Signal(f"concept:{concept.name}", _MATCHED[concept.role], f"{concept.role} matched"))
+        elif concept.required:
+            signals.append(
+                Signal(f"missing:{concept.name}", _MISSING[concept.role], f"required {concept.role} missing")
+            )
+    titled = [name for name in in_title if any(c.name == name and c.role in ("anchor", "content") for c in concepts)]
+    if titled:
+        signals.append(Signal("title", _TITLE, f"title names {', '.join(sorted(titled))}"))
+    required = [concept.name for concept in concepts if concept.required]
+    missing = tuple(name for name in required if name not in met)
+    if required and not missing:
+        signals.append(Signal("all_required", _ALL_REQUIRED, "every required concept is here"))
+    score = round(sum(signal.value for signal in signals), 6)
+    shown = tuple(signal for signal in signals if signal.value != 0.0)
+    return Weighed(score, shown, tuple(name for name in required if name in met), missing)

@@ -1,0 +1,98 @@
+"""Evidence rows: a chunk that was found, shown as a window with exact offsets and the terms it matched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from citewell.domain.documents import Chunk, Document, Span
+from citewell.domain.evidence import EvidenceRow, Lane, Signal
+from citewell.domain.ports import LexicalIndex, TextSource
+from citewell.domain.queries import LexicalQuery
+from citewell.retrieval.matching import Match, find_matches
+from citewell.retrieval.windows import best_window
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The part of a document around a chunk, with what the query matches in it."""
+
+    text: str
+    offset: int
+    matches: tuple[Match, ...]
+    title_matches: frozenset[str]
+
+    @property
+    def matched(self) -> frozenset[str]:
+        return frozenset(match.term for match in self.matches) | self.title_matches
+
+
+def rarity(index: LexicalIndex, query: LexicalQuery) -> dict[str, float]:
+    """The weight of each term: the rarer in the corpus, the heavier."""
+    counts = index.frequencies([form for term in query.terms for form in term.forms])
+    total = max(index.chunk_count(), 1)
+    return {
+        term.text: math.log(1 + total / max(1, max((counts.get(form, 0) for form in term.forms), default=0)))
+        for term in query.terms
+    }
+
+
+def read_around(texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery, max_chars: int) -> Reading:
+    """Read a chunk, and as much around it as a window of `max_chars` may need."""
+    start, end = _bounds(texts, document, chunk, max_chars)
+    text = texts.slice(document.content_hash, start, end)
+    title = " ".join((document.title, *document.aliases, *chunk.heading_path, *document.user_tags))
+    titled = frozenset(match.term for match in find_matches(title, query, document.language))
+    return Reading(text, start, tuple(find_matches(text, query, document.language)), titled)
+
+
+def _bounds(texts: TextSource, document: Document, chunk: Chunk, max_chars: int) -> tuple[int, int]:
+    """The chunk, widened to the allowance but not beyond the document's sections (front matter is no evidence)."""
+    spare = max_chars - (chunk.end - chunk.start)
+    if spare <= 0:
+        return chunk.start, chunk.end
+    low, high = max(0, chunk.start - spare), min(document.length, chunk.end + spare)
+    sections = texts.sections_between(document.source_key, document.content_hash, low, high)
+    if not sections:
+        return chunk.start, chunk.end
+    return max(low, sections[0].start), min(high, sections[-1].end)
+
+
+def evidence_row(
+    texts: TextSource,
+    document: Document,
+    chunk: Chunk,
+    reading: Reading,
+    query: LexicalQuery,
+    weights: Mapping[str, float],
+    max_chars: int,
+    *,
+    score: float,
+    signals: tuple[Signal, ...] = (),
+    lanes: tuple[Lane, ...] = ("lexical",),
+) -> EvidenceRow:
+    """The row that shows this chunk's best window."""
+    inside = (max(0, chunk.start - reading.offset), max(0, chunk.end - reading.offset))
+    low, high = best_window(reading.text, reading.matches, weights, max_chars, inside)
+    start, end = reading.offset + low, reading.offset + high
+    wanted = tuple(dict.fromkeys(term.text for term in query.terms))
+    return EvidenceRow(
+        source_key=document.source_key,
+        kind=document.kind,
+        source_type=document.source_type,
+        title=document.title,
+        role=chunk.role,
+        text=reading.text[low:high],
+        span=Span(chunk.chunk_id, start, end, document.content_hash),
+        score=score,
+        url=document.url,
+        note_path=document.note_path,
+        user_tags=document.user_tags,
+        excerpt_kind="window" if (end - start) < document.length else "full",
+        sections=texts.sections_between(document.source_key, document.content_hash, start, end),
+        signals=signals,
+        matched_terms=tuple(term for term in wanted if term in reading.matched),
+        missing_terms=tuple(term for term in wanted if term not in reading.matched),
+        lanes=lanes,
+    )

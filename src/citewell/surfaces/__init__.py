@@ -1,0 +1,1 @@
+"""How the engine is reached. Surfaces know the Engine and not each other."""

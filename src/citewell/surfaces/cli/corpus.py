@@ -1,0 +1,263 @@
+"""Commands about the corpus: add, status, collections, remove, stats, doctor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+from citewell.app import Engine
+from citewell.domain.documents import SOURCE_TYPES, SourceType
+from citewell.domain.errors import BadInput
+from citewell.domain.library import AddReport, CorpusStatus, SyncProgress
+from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
+from citewell.surfaces.cli.options import engine, json_option
+
+_SHOWN_PROBLEMS = 10
+
+
+@click.command(short_help="Index a folder or file.")
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--collection", metavar="NAME", help="Name of the collection (default: the folder's name).")
+@click.option("--source-type", type=click.Choice(SOURCE_TYPES), help="What these documents are, whatever their kind.")
+@click.option("--exclude", "excludes", multiple=True, metavar="GLOB", help="Leave out files or folders; remembered.")
+@click.option("--verbose", "-v", is_flag=True, help="Name each file on stderr once it is safely stored.")
+@json_option
+@click.pass_context
+def add(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    collection: str | None,
+    source_type: SourceType | None,
+    excludes: tuple[str, ...],
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Index notes, saved pages, PDFs and text; run it again to bring the corpus up to date.
+
+    Unchanged files cost next to nothing, deleted ones are forgotten, renamed ones keep their key. Your files are only
+    read, never changed.
+
+    \b
+    Examples:
+      citewell add ~/vault
+      citewell add ~/vault --exclude 'Templates/*' --exclude '*.excalidraw.md'
+      citewell add paper.pdf page.html
+    """
+    with engine(ctx) as opened:
+        reports = [_add_one(opened, _path(path), collection, source_type, excludes, verbose=verbose) for path in paths]
+    report = _merge(reports)
+    if as_json:
+        print_json(report)
+        return
+    _print_report(report)
+
+
+def _path(path: str) -> Path:
+    if not path.strip():
+        raise BadInput("The path is empty.", fix="Name a folder or file, for example: citewell add ~/notes")
+    if "\0" in path:
+        raise BadInput("The path has a NUL character in it.", fix="Check how the path was made.")
+    return Path(path)
+
+
+def _add_one(
+    opened: Engine,
+    path: Path,
+    collection: str | None,
+    source_type: SourceType | None,
+    excludes: tuple[str, ...],
+    *,
+    verbose: bool,
+) -> AddReport:
+    with _progress(f"Adding {path.name or path}") as bar:
+        for event in opened.add(path, collection=collection, source_type=source_type, excludes=excludes):
+            if isinstance(event, AddReport):
+                return event
+            bar.show(event)
+            if verbose:
+                for name in event.committed:
+                    note(f"stored {name}")
+    raise AssertionError("a sync ends with its report")
+
+
+def _merge(reports: list[AddReport]) -> AddReport:
+    """One report for all the paths of a command."""
+    merged = reports[0]
+    for report in reports[1:]:
+        counts = {
+            name: getattr(merged, name) + getattr(report, name)
+            for name in ("indexed", "updated", "renamed", "unchanged", "deleted", "skipped", "failed", "bytes")
+        }
+        merged = replace(
+            report,
+            **counts,
+            seconds=round(merged.seconds + report.seconds, 3),
+            collections=tuple(dict.fromkeys((*merged.collections, *report.collections))),
+            problems=(*merged.problems, *report.problems),
+            excluded=(*merged.excluded, *report.excluded),
+        )
+    return merged
+
+
+def _print_report(report: AddReport) -> None:
+    changes = (
+        f"{report.indexed} new, {report.updated} updated, {report.renamed} renamed, {report.unchanged} unchanged, "
+        f"{report.deleted} deleted, {report.skipped} skipped, {report.failed} failed"
+    )
+    print_text(f"{', '.join(report.collections)}: {changes} in {report.seconds:.1f} s")
+    print_text(f"The corpus now holds {report.documents} documents in {report.chunks} chunks.")
+    for problem in report.problems[:_SHOWN_PROBLEMS]:
+        print_text(f"  {one_line(problem.path, 80)}: {one_line(problem.reason, 120)}")
+    if len(report.problems) > _SHOWN_PROBLEMS:
+        print_text(f"  … and {len(report.problems) - _SHOWN_PROBLEMS} more: citewell status --problems")
+
+
+class _Bar(Protocol):
+    def show(self, event: SyncProgress) -> None: ...
+
+
+class _Silent:
+    def show(self, event: SyncProgress) -> None:
+        """Piped output stays quiet until the end."""
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[_Bar]:
+    if not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(one_line(label, 40), total=None)
+
+        class Bar:
+            def show(self, event: SyncProgress) -> None:
+                progress.update(task, total=event.total, completed=event.done)
+
+        yield Bar()
+
+
+@click.command(short_help="What is indexed, and what is not and why.")
+@click.option("--problems", is_flag=True, help="Only files that were skipped or failed, with the reason.")
+@json_option
+@click.pass_context
+def status(ctx: click.Context, problems: bool, as_json: bool) -> None:
+    """Show every file the corpus knows and how it fared.
+
+    \b
+    Examples:
+      citewell status
+      citewell status --problems
+      citewell status --json | jq '.files[] | select(.status == "failed")'
+    """
+    with engine(ctx) as opened:
+        found = opened.status()
+    if problems:
+        found = replace(found, files=tuple(file for file in found.files if file.status in ("skipped", "failed")))
+    if as_json:
+        print_json(found)
+        return
+    _print_status(found)
+
+
+def _print_status(found: CorpusStatus) -> None:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in found.by_source_type.items()) or "nothing yet"
+    print_text(f"{found.documents} documents in {found.chunks} chunks ({kinds})")
+    rows = ([file.collection, file.path, file.status, file.reason, file.at[:19]] for file in found.files)
+    print_table("", ("collection", "file", "status", "reason", "at"), rows)
+
+
+@click.command(short_help="List collections.")
+@json_option
+@click.pass_context
+def collections(ctx: click.Context, as_json: bool) -> None:
+    """List the folders that were added, with how much each holds."""
+    with engine(ctx) as opened:
+        found = opened.collections()
+    if as_json:
+        print_json(found)
+        return
+    rows = ([c.name, c.root, str(c.documents), str(c.files), (c.last_sync or "never")[:19]] for c in found.collections)
+    print_table("", ("collection", "folder", "documents", "files", "last sync"), rows)
+
+
+@click.command(short_help="Forget documents.")
+@click.argument("names", nargs=-1, required=True, metavar="PATH|KEY...")
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
+    """Forget documents, their stored texts and everything derived from them. Your files stay as they are.
+
+    A file that is still in a collection's folder is indexed again by the next 'citewell add', unless it is excluded.
+
+    \b
+    Examples:
+      citewell remove ~/old-vault
+      citewell remove note:vault/diary/2019-01-01
+    """
+    with engine(ctx) as opened:
+        report = opened.remove(names)
+    if as_json:
+        print_json(report)
+        return
+    print_text(f"Forgot {report.documents} documents.")
+    for name in report.collections:
+        print_text(f"The collection {name} is empty now and was forgotten too.")
+
+
+@click.command(short_help="Count everything.")
+@json_option
+@click.pass_context
+def stats(ctx: click.Context, as_json: bool) -> None:
+    """Count documents, chunks, links, tags and languages."""
+    with engine(ctx) as opened:
+        found = opened.stats()
+    if as_json:
+        print_json(found)
+        return
+    pairs = [(name, _count(getattr(found, name))) for name in found.__dataclass_fields__]
+    print_pairs(pairs)
+
+
+def _count(value: int | dict[str, int]) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count:,}" for name, count in value.items()) or "none"
+    return f"{value:,}"
+
+
+_MARKS = {
+    "ok": ("ok", "green"),
+    "warning": ("warning", "yellow"),
+    "missing": ("missing", "yellow"),
+    "error": ("ERROR", "red"),
+}
+
+
+@click.command(short_help="Check the set-up.")
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool) -> None:
+    """Say what is configured, what works and what is missing, with the fix for each."""
+    with engine(ctx) as opened:
+        report = opened.doctor()
+    if as_json:
+        print_json(report)
+        return
+    print_text(f"citewell {report.version}, data in {report.data_dir}")
+    for check in report.checks:
+        word, colour = _MARKS[check.state]
+        print_text(f"{style(word.rjust(7), colour)}  {check.name}: {one_line(check.detail)}")
+        if check.fix:
+            print_text(f"         → {one_line(check.fix)}")
+    print_text()
+    print_text("Settings (environment, or citewell.toml in the data folder):")
+    print_pairs((f"  {view.name}", f"{view.value or '–'}  ({view.source})") for view in report.settings)

@@ -1,0 +1,130 @@
+"""`citewell`: the program, its global options, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from citewell import __version__
+from citewell.domain.errors import BadInput, CitewellError, NotFound, Unavailable
+from citewell.surfaces.cli.console import note, print_json
+from citewell.surfaces.wire import error_document
+
+EXIT_FAILED, EXIT_BAD_INPUT, EXIT_NOT_FOUND, EXIT_UNAVAILABLE, EXIT_CANCELLED = 1, 2, 3, 4, 130
+
+
+def exit_code(error: CitewellError) -> int:
+    """The exit code of an error; scripts rely on it."""
+    match error:
+        case BadInput():
+            return EXIT_BAD_INPUT
+        case NotFound():
+            return EXIT_NOT_FOUND
+        case Unavailable():
+            return EXIT_UNAVAILABLE
+        case _:
+            return EXIT_FAILED
+
+
+class Commands(click.Group):
+    """The commands in the order a newcomer needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 not found, 4 unavailable, 130 cancelled.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the corpus and runs live (else CITEWELL_DATA_DIR, else the platform's data folder).",
+)
+@click.version_option(__version__, prog_name="citewell")
+@click.pass_context
+def cli(ctx: click.Context, data_dir: Path | None) -> None:
+    """Answers from what you have saved, every passage exact.
+
+    \b
+    Start here:
+      citewell add ~/notes                      index a folder of notes, pages and PDFs
+      citewell search "heat pump noise"         find passages
+      citewell research --retrieval-only "why is the heat pump loud?"
+      citewell get note:notes/heat-pump         read a document
+      citewell status --problems                what was not indexed, and why
+    """
+    ctx.obj = data_dir
+
+
+def _register() -> None:
+    from citewell.surfaces.cli import corpus, reading, research
+
+    for command in (
+        corpus.add,
+        corpus.status,
+        reading.search,
+        research.research,
+        reading.get,
+        reading.related,
+        corpus.collections,
+        corpus.remove,
+        corpus.stats,
+        corpus.doctor,
+        reading.schema,
+    ):
+        cli.add_command(command)
+
+
+_register()
+
+
+def main() -> None:
+    """Run the program; every way out has its exit code."""
+    # A locale without UTF-8 must not turn a note's text into a crash.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of one command line."""
+    as_json = "--json" in arguments
+    try:
+        code = cli.main(args=arguments, prog_name="citewell", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except CitewellError as error:
+        return _report(error, as_json)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return EXIT_BAD_INPUT
+    except click.ClickException as error:
+        usage = BadInput(error.format_message(), fix=_usage(error))
+        return _report(usage, as_json)
+    except (KeyboardInterrupt, click.Abort):
+        note("Stopped. What was already saved is kept; run the same command to go on.")
+        return EXIT_CANCELLED
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `citewell search … | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"See '{context.command_path} --help'." if context else "See 'citewell --help'."
+
+
+def _report(error: CitewellError, as_json: bool) -> int:
+    if as_json:
+        print_json(error_document(error))
+    note(f"citewell: {error.message}")
+    if error.fix:
+        note(f"  → {error.fix}")
+    return exit_code(error)

@@ -1,0 +1,72 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from citewell.app import Engine, open_engine
+from citewell.domain.documents import SOURCE_TYPES
+from citewell.domain.errors import BadInput
+from citewell.domain.queries import Filters
+from citewell.settings import load_settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+
+_DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?$")
+
+
+def filter_options(command: Command) -> Command:
+    """What narrows a search before anything is ranked."""
+    for option in (
+        click.option("--until", metavar="DATE", help="Only documents dated at or before this day, month or year."),
+        click.option("--since", metavar="DATE", help="Only documents dated at or after this day, month or year."),
+        click.option(
+            "--only", multiple=True, metavar="PATH", help="Only documents at or below this path of a collection."
+        ),
+        click.option("--collection", "collections", multiple=True, metavar="NAME", help="Only this collection."),
+        click.option(
+            "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag (or one nested in it)."
+        ),
+        click.option(
+            "--source-type", "source_types", multiple=True, type=click.Choice(SOURCE_TYPES), help="Only this kind."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def filters_from(chosen: dict[str, Any]) -> Filters:
+    """The filters a user chose, checked."""
+    return Filters(
+        source_types=tuple(chosen["source_types"]),
+        tags=tuple(chosen["tags"]),
+        collections=tuple(chosen["collections"]),
+        only=tuple(chosen["only"]),
+        since=_date("--since", chosen["since"]),
+        until=_date("--until", chosen["until"]),
+    )
+
+
+def _date(name: str, value: str | None) -> str | None:
+    if value is not None and not _DATE.match(value):
+        raise BadInput(f"{name} is '{value}'.", fix="Write a date as 2024, 2024-05 or 2024-05-31.")
+    return value
+
+
+@contextmanager
+def engine(context: click.Context) -> Iterator[Engine]:
+    """The engine for one command."""
+    data_dir: Path | None = context.find_root().obj
+    opened = open_engine(load_settings(data_dir))
+    try:
+        yield opened
+    finally:
+        opened.close()

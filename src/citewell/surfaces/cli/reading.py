@@ -1,0 +1,188 @@
+"""Commands that read the corpus: search, get, related, and the schemas of what they print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from citewell.domain.documents import ContentMode, DocumentView
+from citewell.domain.errors import NotFound, Unavailable
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.library import SearchResult
+from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
+from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
+from citewell.surfaces.wire import SCHEMA_TYPES, SchemaList, json_schema
+
+SHOWN_CHARS = 320
+
+
+@click.command(short_help="Find passages.")
+@click.argument("query")
+@click.option("--limit", default=8, show_default=True, help="How many documents to show.")
+@click.option(
+    "--mode",
+    type=click.Choice(("lexical", "semantic", "hybrid")),
+    default="lexical",
+    show_default=True,
+    help="By words; the other lanes need embeddings.",
+)
+@click.option("--explain", is_flag=True, help="Say why each row was found.")
+@filter_options
+@json_option
+@click.pass_context
+def search(
+    ctx: click.Context, /, query: str, limit: int, mode: str, explain: bool, as_json: bool, **chosen: Any
+) -> None:
+    """Find the documents that match a query, each with its best passage.
+
+    Words are found in any form and any order; "quoted phrases" count more when they stand together. There are no
+    operators to learn: everything you type is searched for.
+
+    \b
+    Examples:
+      citewell search "tide gauge calibration"
+      citewell search "inverter" --source-type pdf --since 2024
+      citewell search "kelp" --tag farm/kelp --json
+    """
+    with engine(ctx) as opened:
+        if mode == "semantic":
+            raise Unavailable("The semantic lane is not available.", fix="Search by words: --mode lexical")
+        found = opened.search(query, limit=limit, filters=filters_from(chosen))
+    if mode == "hybrid":
+        note("The semantic lane is not available: searched by words.")
+    for warning in found.warnings:
+        note(warning)
+    if as_json:
+        print_json(found)
+        return
+    _print_search(found, explain)
+
+
+def _print_search(found: SearchResult, explain: bool) -> None:
+    if not found.results:
+        print_text(
+            f"Nothing found for {one_line(found.query, 80)!r} (searched for: {', '.join(found.terms) or 'nothing'})."
+        )
+        return
+    for number, row in enumerate(found.results, start=1):
+        print_row(number, row, explain)
+    print_text(style(f"{len(found.results)} documents in {found.took_ms:.0f} ms", "dim"))
+
+
+def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
+    """One row of evidence as a person reads it."""
+    page = next((section.page for section in row.sections if section.page), None)
+    place = f" p. {page}" if page else ""
+    where = row.note_path or row.url or ""
+    print_text(f"{number}. {style(one_line(row.title, 90), 'bold')}  {style(row.source_key, 'cyan')}")
+    print_text(style(f"   {row.role}, {row.source_type}{place}  {one_line(where, 100)}", "dim"))
+    for line in _excerpt(row.text).split("\n"):
+        print_text(f"   {line}")
+    if explain:
+        for signal in row.signals:
+            print_text(f"     {signal.value:+.3f} {signal.name}: {signal.detail}")
+        matched, missing = (", ".join(terms) or "nothing" for terms in (row.matched_terms, row.missing_terms))
+        print_text(f"     matched {matched}; missing {missing}")
+    print_text()
+
+
+def _excerpt(text: str) -> str:
+    lines = [line.strip() for line in safe(text).split("\n") if line.strip()]
+    shown = "\n".join(lines)
+    return shown if len(shown) <= SHOWN_CHARS else shown[: SHOWN_CHARS - 1].rstrip() + "…"
+
+
+@click.command(short_help="Read documents.")
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.option("--query", metavar="TEXT", help="Show the part that is about this.")
+@click.option(
+    "--content-mode",
+    type=click.Choice(("evidence", "full", "summary")),
+    default="evidence",
+    show_default=True,
+    help="A window, the whole text, or its opening.",
+)
+@click.option("--max-chars", default=4_000, show_default=True, help="Size of a window.")
+@json_option
+@click.pass_context
+def get(
+    ctx: click.Context,
+    keys: tuple[str, ...],
+    query: str | None,
+    content_mode: ContentMode,
+    max_chars: int,
+    as_json: bool,
+) -> None:
+    """Read documents by key. KEY@CONTENT_HASH reads an earlier text of a document.
+
+    \b
+    Examples:
+      citewell get note:vault/projects/tide-gauge
+      citewell get pdf:papers/report --query "page about foundations"
+      citewell get note:vault/todo --content-mode full --json
+    """
+    with engine(ctx) as opened:
+        found = opened.get(keys, query=query, content_mode=content_mode, max_chars=max_chars)
+    if as_json:
+        print_json(found.documents[0] if len(keys) == 1 else found)
+        return
+    for document in found.documents:
+        _print_document(document)
+
+
+def _print_document(document: DocumentView) -> None:
+    print_text(f"{style(one_line(document.title), 'bold')}  {style(document.source_key, 'cyan')}")
+    facts = (document.source_type, document.author, document.url or document.note_path, document.created)
+    print_text(style("  ".join(one_line(fact, 100) for fact in facts if fact), "dim"))
+    if document.user_tags:
+        print_text(style(" ".join(f"#{safe(tag)}" for tag in document.user_tags), "dim"))
+    print_text()
+    print_text(safe(document.text))
+    if (document.start, document.end) != (0, document.length):
+        part = f"characters {document.start}–{document.end} of {document.length}; --content-mode full shows all"
+        print_text(style(f"[{part}]", "dim"))
+    print_text()
+
+
+@click.command(short_help="What a document is linked with.")
+@click.argument("key")
+@click.option("--limit", default=8, show_default=True, help="How many documents to show.")
+@json_option
+@click.pass_context
+def related(ctx: click.Context, key: str, limit: int, as_json: bool) -> None:
+    """Show what a document links to and what links to it, with the passage around the link.
+
+    \b
+    Example:
+      citewell related note:vault/projects/tide-gauge
+    """
+    with engine(ctx) as opened:
+        found = opened.related(key, limit=limit)
+    if as_json:
+        print_json(found)
+        return
+    if not found.related:
+        print_text("No linked documents.")
+    for number, row in enumerate(found.related, start=1):
+        print_text(style(f"{row.relationship}", "yellow"))
+        print_row(number, row, explain=False)
+    if found.unresolved:
+        print_text(f"Links that lead nowhere: {', '.join(one_line(name, 60) for name in found.unresolved)}")
+
+
+@click.command(short_help="Print a JSON Schema.")
+@click.argument("name", required=False)
+@json_option
+def schema(name: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of what a command prints with --json; without a name, list them."""
+    if name is None:
+        names = tuple(SCHEMA_TYPES)
+        if as_json:
+            print_json(SchemaList(names))
+        else:
+            print_text("\n".join(names))
+        return
+    if name not in SCHEMA_TYPES:
+        raise NotFound(f"There is no schema named {name}.", fix=f"Known are: {', '.join(SCHEMA_TYPES)}.")
+    print_json(json_schema(name))

@@ -1,0 +1,1 @@
+"""Text as exact offsets: canonical text, folded views, words, sentences, chunks, languages."""

@@ -1,0 +1,96 @@
+"""Folded views: text as matching sees it, with a map back to the exact offsets of the canonical text.
+
+Folding is context-free, one character at a time, so that a folded slice of a text is the slice of its folded text:
+compatibility forms, case, the accents of alphabets that people leave out when typing, and invisible characters.
+Marks that spell vowels (Devanagari, Thai, …) are kept: without them other words would match.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from array import array
+from dataclasses import dataclass
+
+# Accents, Hebrew points, Arabic short vowels: what people omit when they type a query.
+_DROPPED_MARKS = (
+    (0x0300, 0x036F),
+    (0x0591, 0x05C7),
+    (0x0610, 0x061A),
+    (0x064B, 0x065F),
+    (0x0670, 0x0670),
+    (0x1AB0, 0x1AFF),
+    (0x1DC0, 0x1DFF),
+    (0x20D0, 0x20FF),
+    (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F),
+    (0xE0100, 0xE01EF),
+)
+_APOSTROPHES = "’ʼ＇‘"
+_HYPHENS = "‐‑‒−﹣－"
+
+
+class _FoldTable(dict[int, str]):
+    """Folds one code point and remembers it; works with `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold_character(chr(code))
+        self[code] = folded
+        return folded
+
+
+def _fold_character(character: str) -> str:
+    if character in _APOSTROPHES:
+        return "'"
+    if character in _HYPHENS:
+        return "-"
+    # Casefold on both sides of the decomposition: some characters only change case once decomposed.
+    decomposed = unicodedata.normalize("NFKD", character.casefold()).casefold()
+    return "".join(part for part in decomposed if not _is_dropped(part))
+
+
+def _is_dropped(character: str) -> bool:
+    code = ord(character)
+    if code < 0x300:
+        return code == 0xAD
+    return unicodedata.category(character) == "Cf" or any(low <= code <= high for low, high in _DROPPED_MARKS)
+
+
+_TABLE = _FoldTable()
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded text; `offsets` is absent where folding moved nothing."""
+
+    text: str
+    source: str
+    offsets: array[int] | None
+
+    def source_span(self, start: int, end: int) -> tuple[int, int]:
+        """The span of the canonical text behind a non-empty span of the folded one, trailing marks included."""
+        if self.offsets is None:
+            return start, end
+        first, last = self.offsets[start], self.offsets[end - 1] + 1
+        while last < len(self.source) and _TABLE[ord(self.source[last])] == "":
+            last += 1
+        return first, last
+
+
+def fold(text: str) -> Folded:
+    """The folded view of a text, with its offset map."""
+    if text.isascii():
+        return Folded(text.lower(), text, None)
+    pieces = [_TABLE[ord(character)] for character in text]
+    folded = "".join(pieces)
+    if len(folded) == len(text) and all(map(len, pieces)):
+        return Folded(folded, text, None)
+    offsets = array("L")
+    for index, piece in enumerate(pieces):
+        for _ in piece:
+            offsets.append(index)
+    return Folded(folded, text, offsets)
+
+
+def folded_text(text: str) -> str:
+    """The folded text alone, where no offsets are needed."""
+    return text.lower() if text.isascii() else text.translate(_TABLE)

@@ -1,0 +1,85 @@
+"""Sentences: exact spans of what reads as one statement.
+
+Lines of a table, list items, headings and lines of verse or code end a sentence too, since each stands on its own as
+evidence. Wrapped prose does not: a single newline inside a paragraph is white space. This decides by punctuation
+and layout alone; it does not understand grammar, so an unusual abbreviation may still split a sentence in two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_ABBREVIATIONS = frozenset(
+    """mr mrs ms dr prof st sr jr vs etc eg ie cf al approx no nos vol vols fig figs eq sec ch pp p ed eds est dept
+    univ inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun
+    ca bzw z.b d.h u.a usw ggf e.g i.e a.m p.m u.s u.k u.n ph.d m.sc b.sc rev gen col lt sgt capt hon gov sen
+    rep""".split()
+)
+_END = re.compile(
+    r"""(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)   # Western full stops, with what closes around them
+    | (?<![。！？｡])[。！？｡]++[」』”’）]*+            # ideographic ones need no space after them
+    | \n[ \t]*+\n\s*+                              # a blank line
+    | \n(?=[ \t]*+(?:[-*+•|>\#]|\d{1,3}[.)]\s|```|~~~))  # the next line is a block of its own
+    """,
+    re.VERBOSE,
+)
+_BLOCK_LINE = re.compile(r"[ \t]*(?:#{1,6}\s|\||[-*+•]\s|\d{1,3}[.)]\s|>)")
+_LAST_WORD = re.compile(r"[\w.]+$")
+
+
+def sentence_breaks(text: str) -> list[int]:
+    """Offsets at which a new sentence may begin, in order."""
+    breaks: list[int] = []
+    for match in _END.finditer(text):
+        if match.group()[0] == "." and _is_abbreviation(text, match.start(), match.end()):
+            continue
+        breaks.append(match.end())
+    return _with_block_lines(text, breaks)
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of the sentences of a text, without the white space around them."""
+    start = 0
+    for at in [*sentence_breaks(text), len(text)]:
+        low, high = start, at
+        while low < high and text[low].isspace():
+            low += 1
+        while high > low and text[high - 1].isspace():
+            high -= 1
+        if low < high:
+            yield low, high
+        start = at
+
+
+def _is_abbreviation(text: str, start: int, end: int) -> bool:
+    """Whether the full stop at `start` belongs to the word before it."""
+    word = _LAST_WORD.search(text, max(0, start - 20), start)
+    if word is None:
+        return False
+    token = word.group().lower()
+    if token in _ABBREVIATIONS:
+        return True
+    following = text[end : end + 3].lstrip()
+    if len(token) == 1 and token.isalpha():
+        return True  # an initial: "J. Ross"
+    return bool(following) and following[0].islower() and not token.isdigit()
+
+
+def _with_block_lines(text: str, breaks: list[int]) -> list[int]:
+    """Also break after every line that is a heading, a table row or a list item followed by another line."""
+    found = set(breaks)
+    at = 0
+    while (newline := text.find("\n", at)) != -1:
+        if _BLOCK_LINE.match(text, at) and _ends_block(text, at, newline):
+            found.add(newline + 1)
+        at = newline + 1
+    return sorted(found)
+
+
+def _ends_block(text: str, start: int, newline: int) -> bool:
+    """Headings and table rows end with their line; a list item goes on while the next line is indented."""
+    first = text[start:newline].lstrip(" \t")[:1]
+    if first in "#|":
+        return True
+    return not text.startswith((" ", "\t"), newline + 1)

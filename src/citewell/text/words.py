@@ -1,0 +1,175 @@
+"""Words: what a text is indexed by and what a query is matched with; both sides use this one analyser.
+
+A word is a run of letters and digits of the folded text, stemmed in the document's language. Scripts written without
+spaces become overlapping pairs of characters. Compounds (`node.js`, `1.0.21`, `covid-19`, `snake_case`, `camelCase`,
+`@handle`, `#tag`, `c++`) are indexed by their parts and, beside them, whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from citewell.text.folding import fold, folded_text
+from citewell.text.language import stemmer_for
+
+# Scripts written without spaces: Han, kana, Hangul, Thai, Lao, Myanmar, Khmer (after NFKD, Hangul is jamo).
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003134f"
+)
+# Scripts whose vowel signs Python does not count as letters.
+_MARKED = "\u0900-\u0963\u0966-\u0dff\u0f00-\u0fff"
+_LETTERS = rf"(?:[^\W_{_DENSE}]|[{_MARKED}])+"
+_WORD = re.compile(rf"[{_DENSE}]+|{_LETTERS}(?:'(?:s|t|d|m|re|ve|ll)(?!\w))?")
+_DENSE_START = re.compile(f"[{_DENSE}]")
+_ASCII_COMPOUND = re.compile(r"(?<!\w)(?:[@#][a-z0-9]\w*|[a-z0-9]+(?:[._\-][a-z0-9]+)+|[a-z]\+\+|[a-z]#(?!\w))")
+_CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?![a-z])")
+_CAMEL_PART = re.compile(r"[A-Z]?[a-z0-9]+")
+_SEPARATORS = re.compile(r"[._\-]+")
+
+
+SourceSpan = Callable[[int, int], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One indexed form and the span of the text it stands for."""
+
+    form: str
+    start: int
+    end: int
+
+
+class _Stems(dict[str, str]):
+    """Remembers stems; a corpus repeats its vocabulary far more often than it extends it."""
+
+    def __init__(self, language: str | None) -> None:
+        super().__init__()
+        self._stem = stemmer_for(language)
+
+    def __missing__(self, word: str) -> str:
+        stem = self._stem(word)
+        if len(self) < 500_000:
+            self[word] = stem
+        return stem
+
+
+@lru_cache(maxsize=64)
+def _stems(language: str | None) -> _Stems:
+    return _Stems(language)
+
+
+def stem(word: str, language: str | None) -> str:
+    """The stem of one folded word."""
+    return _stems(language)[word]
+
+
+def index_terms(text: str, language: str | None) -> str:
+    """Every word of the text as it goes into the index, separated by spaces."""
+    stems = _stems(language)
+    found = _WORD.findall(folded_text(text))
+    if text.isascii():
+        return " ".join([stems[word] for word in found])
+    return " ".join([form for word in found for form in _forms(word, stems)])
+
+
+def _forms(word: str, stems: _Stems) -> list[str]:
+    if not _DENSE_START.match(word):
+        return [stems[word]]
+    return pairs(word)
+
+
+def pairs(run: str) -> list[str]:
+    """Overlapping pairs of a run written without spaces; a single character stands for itself."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def compound_terms(text: str) -> str:
+    """The compounds of a text as they go into the index, separated by spaces."""
+    found: list[str] = []
+    for compound in _ASCII_COMPOUND.findall(folded_text(text)):
+        found.extend(compound_forms(compound))
+    for camel in _CAMEL.findall(text):
+        found.extend(part.lower() for part in _CAMEL_PART.findall(camel))
+    return " ".join(found)
+
+
+def compound_forms(compound: str) -> tuple[str, ...]:
+    """The forms under which a folded compound is indexed whole: as written, and joined unless it is a number."""
+    if compound[0] in "@#" or compound[-1] in "+#":
+        return (compound,)
+    joined = _SEPARATORS.sub("", compound)
+    return (compound,) if joined.isdigit() else (compound, joined)
+
+
+def words(text: str, language: str | None) -> Iterator[Word]:
+    """The words of a text with their exact spans in it."""
+    folded = fold(text)
+    stems = _stems(language)
+    for match in _WORD.finditer(folded.text):
+        word = match.group()
+        if _DENSE_START.match(word):
+            yield from _dense_words(folded.text, match.start(), match.end(), folded.source_span)
+        else:
+            yield Word(stems[word], *folded.source_span(match.start(), match.end()))
+
+
+def _dense_words(text: str, start: int, end: int, source_span: SourceSpan) -> Iterator[Word]:
+    if end - start == 1:
+        yield Word(text[start:end], *source_span(start, end))
+    for at in range(start, end - 1):
+        yield Word(text[at : at + 2], *source_span(at, at + 2))
+
+
+def compounds(text: str) -> Iterator[Word]:
+    """The compounds of a text, as written in the folded view, with their exact spans."""
+    folded = fold(text)
+    for match in _ASCII_COMPOUND.finditer(folded.text):
+        yield Word(match.group(), *folded.source_span(match.start(), match.end()))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryToken:
+    """One blank-separated thing of a query: a word, a compound, a handle, a tag, or a run without spaces."""
+
+    text: str
+    folded: str
+    parts: tuple[str, ...]
+    start: int
+    end: int
+    is_compound: bool
+    is_dense: bool
+
+
+def query_tokens(text: str) -> list[QueryToken]:
+    """The tokens of a query in order, compounds kept whole beside their parts."""
+    folded = fold(text)
+    tokens: list[QueryToken] = []
+    at = 0
+    while match := _next_token(folded.text, at):
+        start, end = folded.source_span(match.start(), match.end())
+        token = match.group()
+        dense = bool(_DENSE_START.match(token))
+        parts = tuple(pairs(token)) if dense else tuple(_WORD.findall(token))
+        compound = not dense and (len(parts) > 1 or token != parts[0])
+        tokens.append(QueryToken(text[start:end], token, parts, start, end, compound, dense))
+        at = match.end()
+    return tokens
+
+
+def _next_token(text: str, at: int) -> re.Match[str] | None:
+    word = _WORD.search(text, at)
+    if word is None:
+        return None
+    compound = _QUERY_COMPOUND.search(text, at, word.end() + 200)
+    if compound is not None and compound.start() <= word.start() and compound.end() > word.start():
+        return compound if compound.end() - compound.start() > word.end() - word.start() else word
+    return word
+
+
+_QUERY_COMPOUND = re.compile(
+    rf"(?<!\w)(?:[@#]{_LETTERS}(?:[._\-/]{_LETTERS})*|{_LETTERS}(?:[._\-]{_LETTERS})+|[a-z]\+\+|[a-z]#(?!\w))"
+)

@@ -1,0 +1,72 @@
+"""What every test stands on: a real engine over a real temporary SQLite, and a clock that only moves when told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from citewell.app import Engine
+from citewell.domain.library import AddReport
+from citewell.settings import Settings
+
+settings.register_profile(
+    "citewell", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("citewell")
+
+
+class SteadyClock:
+    """Time that advances by one millisecond each time it is asked."""
+
+    def __init__(self) -> None:
+        self._ticks = 0
+
+    def now(self) -> str:
+        self._ticks += 1
+        return f"2026-01-01T00:00:{self._ticks // 1000 % 60:02d}.{self._ticks % 1000:03d}Z"
+
+    def monotonic(self) -> float:
+        self._ticks += 1
+        return self._ticks / 1000
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """An engine whose data lives in a folder of its own."""
+    opened = Engine(Settings(data_dir=tmp_path / "data"), SteadyClock())
+    yield opened
+    opened.close()
+
+
+Write = Callable[[dict[str, str | bytes]], Path]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Write:
+    """Writes files into a folder `vault` and says where it is."""
+
+    def write(files: dict[str, str | bytes]) -> Path:
+        root = tmp_path / "vault"
+        for name, content in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        return root
+
+    return write
+
+
+def add(engine: Engine, path: Path, **options: object) -> AddReport:
+    """Add a path and return the report."""
+    *_, report = engine.add(path, **options)  # type: ignore[arg-type]
+    assert isinstance(report, AddReport)
+    return report
+
+
+@pytest.fixture
+def add_path(engine: Engine) -> Callable[..., AddReport]:
+    """Adds a path to the engine of this test and returns the report."""
+    return lambda path, **options: add(engine, path, **options)
