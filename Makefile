@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test quick check bench docs lock clean
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
-	$(BIN)/python -m citewell.surfaces.cli.demo
+	$(BIN)/citewell demo
 
 test: $(STAMP) check  ## everything: lint, types, layers, docs, and the whole suite
 	$(BIN)/pytest -n 2 --dist worksteal

@@ -176,8 +176,12 @@ def test_removing_a_folder_forgets_texts_chunks_and_the_collection(
     assert texts == [(0,)]
 
 
-def test_a_saved_ai_answer_is_not_evidence_and_is_visible_as_such(vault: Write, add_path: AddPath, engine: Engine) -> None:
-    root = vault({"chat.md": "---\nsource: chatgpt\nai_generated: true\n---\nThe lamp was lit in 1900.", "a.md": "Lamp."})
+def test_a_saved_ai_answer_is_not_evidence_and_is_visible_as_such(
+    vault: Write, add_path: AddPath, engine: Engine
+) -> None:
+    root = vault(
+        {"chat.md": "---\nsource: chatgpt\nai_generated: true\n---\nThe lamp was lit in 1900.", "a.md": "Lamp."}
+    )
     report = add_path(root)
     assert counts(report) == {"indexed": 1, "skipped": 1}
     assert "AI answer" in report.problems[0].reason

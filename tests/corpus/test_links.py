@@ -7,7 +7,14 @@ import pytest
 from citewell.corpus.links import Candidate, choose_target, lookup_name, names_of
 from citewell.domain.documents import Link
 
-NOTES = ["Home.md", "Projects/Budget.md", "Co-op/Budget.md", "Co-op/2024/Budget.md", "People/Ewan Ross.md", "a/b/Deep.md"]
+NOTES = [
+    "Home.md",
+    "Projects/Budget.md",
+    "Co-op/Budget.md",
+    "Co-op/2024/Budget.md",
+    "People/Ewan Ross.md",
+    "a/b/Deep.md",
+]
 
 
 def resolve(target: str, source: str = "Home.md", aliases: dict[str, str] | None = None) -> str | None:

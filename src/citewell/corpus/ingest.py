@@ -14,7 +14,7 @@ from pathlib import Path
 from citewell.corpus.indexing import PreparedDocument, prepare_document
 from citewell.corpus.store.sqlite import KnownFile, SqliteCorpus
 from citewell.corpus.store.writing import FileFacts
-from citewell.corpus.walk import Excluded, Found, LeftOut, read_bytes, walk
+from citewell.corpus.walk import Excluded, Found, LeftOut, printable, read_bytes, walk
 from citewell.domain.documents import SourceType
 from citewell.domain.errors import BadInput, NotFound, Unreadable, WorkFailed
 from citewell.domain.library import AddReport, FileStatus, Problem, SyncProgress
@@ -47,6 +47,7 @@ class _Outcome:
     reason: str = ""
     document: PreparedDocument | None = None
     renamed_from: str | None = None
+    keeps_document: bool = False  # the file is there but could not be opened: what it held stays
 
 
 @dataclass(slots=True)
@@ -77,12 +78,17 @@ class Sync:
         """Do the work; the last event is the report."""
         path = self._resolve()
         collection = self._corpus.open_collection(path, self._request.collection, self._request.excludes)
+        if not collection.root.is_dir():
+            raise WorkFailed(
+                f"{collection.root} was a folder and is none any more: nothing was deleted.",
+                fix="Restore the folder and run the same command; to forget its documents, use 'citewell remove'.",
+            )
         foreign = (*self._corpus.roots_below(collection.root), *self._private)
         known = self._corpus.known_files(collection.id, collection.scope)
         found = list(self._survey(walk(collection.root, collection.scope, collection.excludes, foreign)))
         self._refuse_mass_deletion(collection.root, found, known)
         changed = [entry for entry in found if not self._is_settled(entry, known.get(entry.path))]
-        vanished = {path: known[path] for path in known.keys() - {entry.path for entry in found}}
+        vanished = _vanished(known, found)
         total, done = len(found), len(found) - len(changed)
         yield SyncProgress(done, total, 0)
         for batch in self._batches(collection.root, changed, known, vanished):
@@ -91,7 +97,7 @@ class Sync:
             yield SyncProgress(done, total, self._tally.bytes, tuple(outcome.facts.path for outcome in batch))
         for gone in vanished.values():
             self._tally.add("deleted", gone.path)
-        self._corpus.finish_sync(collection, tuple(gone.file_id for gone in vanished.values()), self._clock.now())
+        self._corpus.finish_sync(collection, tuple(vanished.values()), self._clock.now())
         yield self._report(collection.name)
 
     def _resolve(self) -> Path:
@@ -107,6 +113,8 @@ class Sync:
             ) from None
         except (OSError, ValueError, RuntimeError) as error:
             raise BadInput(f"{asked} cannot be opened: {error}", fix="Check the path and its permissions.") from None
+        if str(path) != printable(str(path)):
+            raise BadInput(f"The name {printable(str(path))} is not valid Unicode.", fix="Rename it and try again.")
         return path
 
     def _survey(self, entries: Iterator[Found | LeftOut | Excluded]) -> Iterator[Found | LeftOut]:
@@ -117,7 +125,7 @@ class Sync:
                 yield entry
 
     def _refuse_mass_deletion(self, root: Path, found: list[Found | LeftOut], known: dict[str, KnownFile]) -> None:
-        documents = sum(1 for file in known.values() if file.status not in ("skipped", "failed"))
+        documents = sum(1 for file in known.values() if file.source_key)
         if documents and not any(isinstance(entry, Found) for entry in found):
             raise WorkFailed(
                 f"{root} is empty or unreadable, but {documents} documents were added from it: nothing was deleted.",
@@ -159,13 +167,16 @@ class Sync:
     def _outcome(
         self, root: Path, entry: Found | LeftOut, known: KnownFile | None, vanished: dict[str, KnownFile]
     ) -> _Outcome:
+        hash_before = known.file_hash if known else None
         if isinstance(entry, LeftOut):
-            return _Outcome(FileFacts(entry.path, entry.size, entry.mtime_ns, None), "skipped", entry.reason)
+            file = FileFacts(entry.path, entry.size, entry.mtime_ns, hash_before if entry.is_unseen else None)
+            return _Outcome(file, "skipped", entry.reason, keeps_document=entry.is_unseen)
         try:
             data, facts = read_bytes(root, entry.path)
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
-            return _Outcome(FileFacts(entry.path, entry.size, _RETRY_MTIME, None), "failed", reason)
+            file = FileFacts(entry.path, entry.size, _RETRY_MTIME, hash_before)
+            return _Outcome(file, "failed", reason, keeps_document=True)
         except Unreadable as error:
             return _Outcome(FileFacts(entry.path, entry.size, entry.mtime_ns, None), "skipped", error.message)
         self._tally.bytes += len(data)
@@ -193,7 +204,7 @@ class Sync:
         if old is not None:
             del vanished[old.path]
             return _Outcome(file, "renamed", f"was {old.path}", document, renamed_from=old.path)
-        was_indexed = known is not None and known.status in ("indexed", "updated", "renamed", "unchanged")
+        was_indexed = known is not None and known.source_key is not None
         return _Outcome(file, "updated" if was_indexed else "indexed", reason, document)
 
     def _report(self, collection: str) -> AddReport:
@@ -215,6 +226,13 @@ class Sync:
             problems=tuple(self._tally.problems),
             excluded=tuple(self._tally.excluded),
         )
+
+
+def _vanished(known: dict[str, KnownFile], found: list[Found | LeftOut]) -> dict[str, KnownFile]:
+    """Files that are no longer there; one below a folder that cannot be read may well be."""
+    unseen = tuple(f"{entry.path}/" for entry in found if isinstance(entry, LeftOut) and entry.is_unseen)
+    gone = known.keys() - {entry.path for entry in found}
+    return {path: known[path] for path in gone if not path.startswith(unseen)}
 
 
 def _same_file(vanished: dict[str, KnownFile], file: FileFacts) -> KnownFile | None:

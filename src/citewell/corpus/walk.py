@@ -39,6 +39,7 @@ class LeftOut:
     size: int
     mtime_ns: int
     reason: str
+    is_unseen: bool = False  # a folder or file that could not be looked at: what it holds now is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +82,43 @@ class _Rules:
 
 
 def _walk_folder(root: Path, folder: Path, rules: _Rules) -> Iterator[Entry]:
+    # A stack, because folders may be nested deeper than Python calls may.
+    open_folders: list[Iterator[os.DirEntry[str] | LeftOut]] = [_list_folder(root, folder)]
+    while open_folders:
+        entry = next(open_folders[-1], None)
+        if entry is None:
+            open_folders.pop()
+        elif isinstance(entry, LeftOut):
+            yield entry
+        elif not entry.is_dir(follow_symlinks=False):
+            yield from _visit(root, Path(entry.path), rules)
+        elif rule := rules.against(relative(root, Path(entry.path)), entry.name, is_folder=True):
+            yield Excluded(printable(relative(root, Path(entry.path))) + "/", rule)
+        elif entry.path in rules.foreign:
+            name = printable(relative(root, Path(entry.path)))
+            yield Excluded(name + "/", "a collection of its own, or Citewell's own data")
+        else:
+            open_folders.append(_list_folder(root, Path(entry.path)))
+
+
+def _list_folder(root: Path, folder: Path) -> Iterator[os.DirEntry[str] | LeftOut]:
     try:
         with os.scandir(folder) as scan:
-            entries = sorted(scan, key=lambda entry: entry.name)
+            yield from sorted(scan, key=lambda entry: entry.name)
     except OSError as error:
-        yield LeftOut(relative(root, folder), 0, -1, f"folder cannot be read: {error.strerror}")
-        return
-    for entry in entries:
-        path = Path(entry.path)
-        if not entry.is_dir(follow_symlinks=False):
-            yield from _visit(root, path, rules)
-        elif rule := rules.against(relative(root, path), entry.name, is_folder=True):
-            yield Excluded(relative(root, path) + "/", rule)
-        elif entry.path in rules.foreign:
-            yield Excluded(relative(root, path) + "/", "a collection of its own, or Citewell's own data")
-        else:
-            yield from _walk_folder(root, path, rules)
+        name = printable(relative(root, folder))
+        yield LeftOut(name, 0, -1, f"folder cannot be read: {error.strerror}", is_unseen=True)
 
 
 def _visit(root: Path, path: Path, rules: _Rules) -> Iterator[Entry]:
     name = relative(root, path)
     if rule := rules.against(name, path.name, is_folder=False):
-        yield Excluded(name, rule)
+        yield Excluded(printable(name), rule)
         return
     try:
         facts = path.lstat()
     except OSError as error:
-        yield LeftOut(name, 0, -1, f"cannot be read: {error.strerror}")
+        yield LeftOut(printable(name), 0, -1, f"cannot be read: {error.strerror}", is_unseen=True)
         return
     if reason := _reason_to_leave(name, facts):
         yield LeftOut(printable(name), facts.st_size, facts.st_mtime_ns, reason)
@@ -140,7 +151,7 @@ def printable(name: str) -> str:
 def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
     """The whole content of a regular file below the root, as one consistent state of it."""
     for _ in range(2):
-        descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = _open_below(root, path)
         with os.fdopen(descriptor, "rb") as file:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
@@ -150,3 +161,20 @@ def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(data) == after.st_size:
             return data, after
     raise OSError(11, "the file keeps changing while it is read")
+
+
+def _open_below(root: Path, path: str) -> int:
+    """Open a file step by step: a folder that became a link since the walk must not lead out of the root."""
+    *folders, name = path.split("/")
+    if ".." in (*folders, name):
+        raise Unreadable("not a path below the folder")
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    parent = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for folder in folders:
+            below = os.open(folder, flags | os.O_DIRECTORY, dir_fd=parent)
+            os.close(parent)
+            parent = below
+        return os.open(name, flags | os.O_NONBLOCK, dir_fd=parent)
+    finally:
+        os.close(parent)

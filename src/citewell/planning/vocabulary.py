@@ -9,7 +9,7 @@ import re
 FILLER_STARTS = re.compile(
     r"""^(?:
       (?:hi|hey|hello|ok|okay|so|well|please|pls|um|uh|now|also|and)\b[\s,!.]*
-    | (?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|show|give|find|explain|remind|help|list|summari[sz]e)\b\s*(?:me|us)?\s*
+    | (?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|show|give|find|explain|remind|help|list|summari[sz]e)\b\s*(?:me|us)?\s*(?:(?:about|of|on)\s+)?
     | (?:tell|show|give|remind)\s+(?:me|us)\s+(?:again\s+)?(?:(?:everything|anything|more|something|all)\s+)?(?:(?:you|we|i)\s+(?:know|have)\s+)?(?:about|of|on|regarding)?\s*
     | what\s+(?:do|did|have|has)\s+(?:i|we|you|my\s+notes)\s+(?:ever\s+)?(?:know|say|write|written|save|saved|note|noted|read|have|think|collect|collected)(?:\s+down)?\s+(?:about|on|regarding|of)\b\s*
     | (?:do|did|have)\s+i\s+(?:have|save|saved|write|written|note|noted)\s+(?:anything|something|any\s+notes?|notes?|any)\s+(?:about|on|of)?\s*

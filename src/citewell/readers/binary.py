@@ -26,9 +26,12 @@ def binary_kind(data: bytes) -> str | None:
     magic = _MAGIC.match(data)
     if magic is not None:
         return magic.lastgroup
-    if data.startswith(_MARKS) or wide_encoding(data) is not None:
+    if data.startswith(_MARKS):
         return None
     sample = data[:_SAMPLE_BYTES]
+    if (wide := wide_encoding(data)) is not None:
+        # Only a guess so far: text in that encoding has letters in it, not control characters.
+        sample = sample.decode(wide, "replace").encode("utf-8", "replace")
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     has_zeros_beyond_utf8 = b"\x00" in sample and not _is_utf8(sample)
     return "binary" if has_zeros_beyond_utf8 or controls > _CONTROL_SHARE * len(sample) else None

@@ -109,7 +109,7 @@ def _strict(data: bytes, encoding: str | None) -> Decoded | None:
 def _damaged(data: bytes, encoding: str) -> Decoded:
     text = data.decode(encoding, "replace")
     lost = text.count("�") - _written_replacements(data, encoding)
-    warnings = (f"damaged {encoding.upper()}: {lost} places could not be read",) if lost else ()
+    warnings = (f"damaged {encoding.upper()}: unreadable places: {lost}",) if lost else ()
     return Decoded(canonicalize(text), encoding, warnings)
 
 

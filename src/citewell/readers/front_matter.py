@@ -109,7 +109,7 @@ def _parse(block: str) -> _Fields | None:
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        return _collect(yaml.parse(block, Loader=loader))  # type: ignore[no-untyped-call]
+        return _collect(yaml.parse(block, Loader=loader))
     except yaml.YAMLError as error:
         raise _NotUnderstood(str(getattr(error, "problem", None) or "not YAML")) from error
 

@@ -12,6 +12,7 @@ from citewell.domain.documents import Role, Section
 HEADING_CHARS = 200
 _RAW_CHARS = 300
 
+_MARKUP = re.compile(r"[#^%<!\[*~=`_\\]")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
 _COMMENT = re.compile(r"%%.*?%%|<!--.*?-->")
@@ -34,12 +35,18 @@ class Heading:
 def plain_heading(raw: str) -> str:
     """The words of a heading without its markup."""
     text = raw[:_RAW_CHARS]
-    if len(raw) == len(text):
+    if _MARKUP.search(text):
+        text = _without_markup(text, is_whole=len(raw) == len(text))
+    text = " ".join(text.split())
+    return text if len(text) <= HEADING_CHARS else text[: HEADING_CHARS - 1] + "…"
+
+
+def _without_markup(text: str, *, is_whole: bool) -> str:
+    if is_whole:
         text = _BLOCK_ID.sub("", _CLOSING_HASHES.sub("", text))
     text = _LINK.sub(r"\1", _WIKILINK.sub(r"\1", _COMMENT.sub("", text)))
     text = _UNDERSCORES.sub(r"\2", _EMPHASIS.sub(r"\2", text))
-    text = " ".join(_ESCAPE.sub(r"\1", text).split())
-    return text if len(text) <= HEADING_CHARS else text[: HEADING_CHARS - 1] + "…"
+    return _ESCAPE.sub(r"\1", text)
 
 
 def sections_under(text: str, headings: Iterable[Heading], *, start: int, role: Role) -> tuple[Section, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -118,7 +119,8 @@ def _main_content(tree: Any, url: str | None) -> _Content | None:
         return None
     anchors = _mark_anchors(found.body)
     text = canonicalize(unicodedata.normalize("NFC", xmltotxt(found.body, True))).strip()
-    return _without_marks(text, anchors) if text else None
+    content = _without_marks(text, anchors)
+    return content if content.text.strip() else None
 
 
 def _whole_page(tree: Any) -> _Content:
@@ -155,17 +157,22 @@ def _surround(element: Any, opening: str, closing: str) -> None:
 
 def _without_marks(text: str, anchors: _Anchors) -> _Content:
     """The text without its marks, and a link where each pair of them stood."""
-    pieces = re.split(f"([{anchors.opening}{anchors.closing}])", text) if anchors.targets else [text]
-    if len(pieces) != 1 + 4 * len(anchors.targets):
-        return _Content("".join(piece for piece in pieces if piece not in (anchors.opening, anchors.closing)))
-    links, kept, position, opened = list[Link](), list[str](), 0, 0
-    targets = iter(anchors.targets)
-    for piece in pieces:
-        if piece == anchors.opening:
-            opened = position
-        elif piece == anchors.closing:
-            links.append(Link("url", next(targets), opened, position))
-        else:
-            kept.append(piece)
-            position += len(piece)
-    return _Content("".join(kept), tuple(links))
+    if not anchors.targets:
+        return _Content(text)
+    marked = re.compile(f"{anchors.opening}([^{anchors.opening}{anchors.closing}]*){anchors.closing}")
+    pieces = marked.split(text)
+    plain = "".join(pieces).replace(anchors.opening, "").replace(anchors.closing, "")
+    # Where the serializer dropped or repeated an anchor there is no telling which link is which.
+    if len(pieces) != 1 + 2 * len(anchors.targets) or len(plain) != sum(map(len, pieces)):
+        return _Content(plain)
+    return _Content(plain, tuple(_anchor_links(pieces, anchors.targets)))
+
+
+def _anchor_links(pieces: list[str], targets: list[str]) -> Iterator[Link]:
+    """Links over every second piece, as `split` left them."""
+    position = 0
+    for before, label, target in zip(pieces[0::2], pieces[1::2], targets, strict=False):
+        start = position + len(before)
+        position = start + len(label)
+        if label.strip():
+            yield Link("url", target, start, position)

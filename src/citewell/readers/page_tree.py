@@ -29,6 +29,9 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"[^\s=>/]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?")
 _RAW_END = {name: re.compile(rf"</{name}", re.IGNORECASE) for name in ("script", "style")}
 
+# Characters no XML tree may hold. The parser lets them in, and whoever then moves text about in the tree fails.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
 _UNSEEN_TAGS = ("script", "style", "noscript", "template", "iframe", "object", "svg", "select", "textarea")
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _BLOCKS = frozenset(
@@ -59,6 +62,7 @@ def page_tree(markup: str) -> Any:
         raise Unreadable("no readable text in this page") from error
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
         raise Unreadable(f"the page nests more than {MAX_DEPTH} elements")
+    _remove_controls(tree)
     _remove_hidden(tree)
     return tree
 
@@ -125,6 +129,14 @@ def _remove_hidden(tree: Any) -> None:
     """Drop hidden elements but keep the text after them. The body stays: pages hide it until their script runs."""
     for element in [element for element in tree.iter() if _is_hidden(element)]:
         _drop(element)
+
+
+def _remove_controls(tree: Any) -> None:
+    for element in tree.iter():
+        if element.text and _NOT_XML.search(element.text):
+            element.text = _NOT_XML.sub("", element.text)
+        if element.tail and _NOT_XML.search(element.tail):
+            element.tail = _NOT_XML.sub("", element.tail)
 
 
 def _is_hidden(element: Any) -> bool:

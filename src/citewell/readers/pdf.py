@@ -53,7 +53,7 @@ def read_pdf(data: bytes) -> ReadDocument:
         created=pdf_date(about.get("CreationDate", "")),
         modified=pdf_date(about.get("ModDate", "")),
         meta_text="\n".join(filter(None, (about.get("Title"), about.get("Subject"), about.get("Keywords")))),
-        warnings=_warnings(contents),
+        warnings=tuple(_warnings(contents)),
     )
 
 
@@ -118,16 +118,12 @@ def _no_text(contents: _Contents) -> Unreadable:
     return Unreadable("the PDF has no text layer (scanned?): OCR is not available yet")
 
 
-def _warnings(contents: _Contents) -> tuple[str, ...]:
-    return tuple(_problems(contents))
-
-
-def _problems(contents: _Contents) -> Iterator[str]:
+def _warnings(contents: _Contents) -> Iterator[str]:
     failed = sum(page is None for page in contents.pages)
     if failed:
-        yield f"{failed} pages could not be opened"
+        yield f"pages that could not be opened: {failed}"
     if contents.page_count > len(contents.pages):
         yield f"only the first {len(contents.pages)} of {contents.page_count} pages were read"
     empty = sum(page is not None and not page.strip() for page in contents.pages)
     if empty:
-        yield f"{empty} pages have no text layer"
+        yield f"pages without a text layer: {empty}"

@@ -48,15 +48,21 @@ def read_around(texts: TextSource, document: Document, chunk: Chunk, query: Lexi
 
 
 def _bounds(texts: TextSource, document: Document, chunk: Chunk, max_chars: int) -> tuple[int, int]:
-    """The chunk, widened to the allowance but not beyond the document's sections (front matter is no evidence)."""
-    spare = max_chars - (chunk.end - chunk.start)
+    """The chunk, widened to the allowance but not beyond the document's sections (front matter is no evidence).
+
+    A chunk begins at a heading or a paragraph, so what follows it is shown rather than what comes before, until there
+    is room for both.
+    """
+    size = chunk.end - chunk.start
+    spare = max_chars - size
     if spare <= 0:
         return chunk.start, chunk.end
-    low, high = max(0, chunk.start - spare), min(document.length, chunk.end + spare)
+    before = spare // 2 if spare > size else 0
+    low, high = max(0, chunk.start - before), min(document.length, chunk.end + spare - before)
     sections = texts.sections_between(document.source_key, document.content_hash, low, high)
     if not sections:
         return chunk.start, chunk.end
-    return max(low, sections[0].start), min(high, sections[-1].end)
+    return max(low, min(sections[0].start, chunk.start)), min(high, max(sections[-1].end, chunk.end))
 
 
 def evidence_row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from citewell.retrieval.matching import Match
@@ -19,10 +20,10 @@ def best_window(
     """The span of at most `max_chars` that holds the most weight; inside `preferred` where nothing matches."""
     max_chars = max(1, max_chars)
     if len(text) <= max_chars:
-        return trim(text, 0, len(text))
+        return trim(text, *_snap(text, 0, len(text), *preferred))
     if not matches:
         return _grow(text, preferred[0], preferred[0], max_chars)
-    first, last = _heaviest(matches, weights, max_chars)
+    first, last = _without_repeats(matches, *_heaviest(matches, weights, max_chars))
     return _grow(text, matches[first].start, matches[last].end, max_chars)
 
 
@@ -40,10 +41,21 @@ def _heaviest(matches: Sequence[Match], weights: Mapping[str, float], max_chars:
     return best
 
 
+def _without_repeats(matches: Sequence[Match], first: int, last: int) -> tuple[int, int]:
+    """The run without matches at its ends that only repeat a term: what is left is put in the middle of the window."""
+    counts = Counter(match.term for match in matches[first : last + 1])
+    while counts[matches[first].term] > 1 or counts[matches[last].term] > 1:
+        if counts[matches[first].term] > 1:
+            counts[matches[first].term] -= 1
+            first += 1
+        else:
+            counts[matches[last].term] -= 1
+            last -= 1
+    return first, last
+
+
 def _weight(run: Sequence[Match], weights: Mapping[str, float]) -> float:
-    counts: dict[str, int] = {}
-    for match in run:
-        counts[match.term] = counts.get(match.term, 0) + 1
+    counts = Counter(match.term for match in run)
     return sum(weights.get(term, 1.0) * (1 + _REPEAT_SHARE * min(count - 1, 3)) for term, count in counts.items())
 
 
@@ -54,16 +66,18 @@ def _grow(text: str, start: int, end: int, max_chars: int) -> tuple[int, int]:
     low = max(0, start - spare // 2)
     high = min(len(text), low + max_chars)
     low = max(0, high - max_chars)
-    low, high = _snap(text, low, high, start, end)
+    # The text's own ends are as good as any sentence's.
+    low, high = _snap(text, low, high, start if low else 0, end if high < len(text) else high)
     return trim(text, low, high)
 
 
 def _snap(text: str, low: int, high: int, start: int, end: int) -> tuple[int, int]:
+    """Move the edges inwards to whole sentences, else to whole words, but never into what must be shown."""
     slack = int((high - low) * _SNAP_SHARE)
     breaks = [low + at for at in sentence_breaks(text[low:high])]
-    if low > 0:
-        low = _nearest(breaks, low, min(start, low + slack)) or _after_space(text, low, start)
-    if high < len(text):
+    if low < start:
+        low = _nearest(breaks, low + 1, min(start, low + slack)) or _after_space(text, low, start)
+    if high > end:
         high = _farthest(breaks, max(end, high - slack), high) or _before_space(text, end, high)
     return low, high
 

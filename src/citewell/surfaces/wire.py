@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +100,3 @@ def _require_all(definition: dict[str, Any]) -> None:
     definition["required"] = [name for name in definition["properties"] if name not in _OMITTED_WHEN_NONE]
     for entry in definition["properties"].values():
         entry.pop("default", None)
-
-
-Emit = Callable[[object], None]

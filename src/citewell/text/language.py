@@ -88,8 +88,12 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 }
 LANGUAGES = tuple(STOP_WORDS)
 
-_SAMPLE_CHARS = 6_000
-_WORD = re.compile(r"[^\W\d_]+")
+# Which languages have this function word.
+_LANGUAGES_OF: dict[str, tuple[str, ...]] = {
+    word: tuple(language for language in LANGUAGES if word in STOP_WORDS[language])
+    for word in set().union(*STOP_WORDS.values())
+}
+_SAMPLE_CHARS = 4_000
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3041-\u30ff]")),
     ("ko", re.compile(r"[\uac00-\ud7a3]")),
@@ -105,16 +109,15 @@ _SCRIPTS = (
 def detect_language(text: str) -> str | None:
     """The language a text is mostly written in, or None where too little speaks for any."""
     sample = text[:_SAMPLE_CHARS]
-    letters = sum(map(str.isalpha, sample)) or 1
     if not sample.isascii():
+        letters = sum(map(str.isalpha, sample)) or 1
         for language, script in _SCRIPTS:
             if len(script.findall(sample)) * 5 > letters:
                 return language
     counts: Counter[str] = Counter()
-    for word, count in Counter(_WORD.findall(folded_text(sample))).items():
-        for language, stops in STOP_WORDS.items():
-            if word in stops:
-                counts[language] += count
+    for word in folded_text(sample).split():
+        for language in _LANGUAGES_OF.get(word, ()):
+            counts[language] += 1
     ranked = counts.most_common(2)
     if not ranked or ranked[0][1] < 2 or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
@@ -128,8 +131,11 @@ def is_stop_word(folded: str, languages: tuple[str, ...] = ("en",)) -> bool:
 
 @lru_cache(maxsize=32)
 def stemmer_for(language: str | None) -> Callable[[str], str]:
-    """The stemmer of a language; the word itself where there is none."""
-    name = _STEMMERS.get(language or "")
+    """The stemmer of a language; the word itself where there is none.
+
+    Texts too short to tell are stemmed as English: most often they are, and the query side does the same.
+    """
+    name = _STEMMERS.get(language or "en")
     if name is None:
         return _unstemmed
     import Stemmer

@@ -14,9 +14,9 @@ from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
 from citewell.corpus.store import lexical, reading, related, writing
 from citewell.corpus.store.writing import FileFacts
-from citewell.database.sqlite import Database, fetch_one, fetch_rows, fetch_value, load_schema
+from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Document, SectionView
-from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.errors import BadInput
 from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
 from citewell.domain.ports import Candidate, RelatedDocument
@@ -66,6 +66,7 @@ class Outcome(Protocol):
     reason: str
     document: PreparedDocument | None
     renamed_from: str | None
+    keeps_document: bool
 
 
 class SqliteCorpus:
@@ -118,12 +119,16 @@ class SqliteCorpus:
             names: set[str] = set()
             file_ids: set[int] = set()
             for outcome in outcomes:
-                if outcome.renamed_from:
-                    names |= _names_at(connection, collection.id, outcome.renamed_from)
+                # Another process may have moved or forgotten the file meanwhile: then there is nothing left to move.
+                old_id = _file_at(connection, collection.id, outcome.renamed_from) if outcome.renamed_from else None
+                if outcome.renamed_from and old_id is not None:
+                    names |= writing.names_in_file(connection, old_id)
                     writing.move_file(connection, collection.id, outcome.renamed_from, outcome.facts.path, at)
                 file_id = writing.put_file(
                     connection, collection.id, outcome.facts, outcome.status, outcome.reason, at, reader_version
                 )
+                if outcome.keeps_document:
+                    continue
                 before = writing.names_in_file(connection, file_id)
                 if outcome.document is None:
                     _drop_documents(connection, file_id)
@@ -135,13 +140,15 @@ class SqliteCorpus:
                 file_ids.add(file_id)
             writing.resolve_links(connection, collection.id, names, file_ids)
 
-    def finish_sync(self, collection: OpenCollection, gone: Sequence[int], at: str) -> None:
+    def finish_sync(self, collection: OpenCollection, gone: Sequence[KnownFile], at: str) -> None:
         """Forget files that are no longer there and note when the collection was last in step."""
         with self.database.write() as connection:
             names: set[str] = set()
-            for file_id in gone:
-                names |= writing.names_in_file(connection, file_id)
-                writing.delete_file(connection, file_id)
+            for file in gone:
+                # Another process may have forgotten it, and its number may be another file's by now.
+                if _file_at(connection, collection.id, file.path) == file.file_id:
+                    names |= writing.names_in_file(connection, file.file_id)
+                    writing.delete_file(connection, file.file_id)
             writing.resolve_links(connection, collection.id, names, set())
             connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
 
@@ -262,10 +269,15 @@ class SqliteCorpus:
 
     def check_integrity(self) -> list[str]:
         """Problems SQLite or the index finds in the file; empty when it is sound."""
-        connection = self.database.reader()
-        problems = [str(row[0]) for row in fetch_rows(connection, "PRAGMA quick_check(5)") if row[0] != "ok"]
-        chunks = reading.chunk_count(connection)
-        indexed = int(fetch_value(connection, "SELECT count(*) FROM chunk_terms"))
+        # Anew, because a connection that has searched checks the index by the list of segments it saw then, and takes
+        # segments that another connection has merged since for damage.
+        connection = connect(self.database.path)
+        try:
+            problems = [str(row[0]) for row in fetch_rows(connection, "PRAGMA quick_check(5)") if row[0] != "ok"]
+            chunks = reading.chunk_count(connection)
+            indexed = int(fetch_value(connection, "SELECT count(*) FROM chunk_terms"))
+        finally:
+            connection.close()
         if chunks != indexed:
             problems.append(f"{chunks} chunks but {indexed} index entries")
         return problems
@@ -318,11 +330,9 @@ def _free_name(connection: apsw.Connection, name: str | None, root: Path) -> str
     return candidate
 
 
-def _names_at(connection: apsw.Connection, collection_id: int, path: str) -> set[str]:
+def _file_at(connection: apsw.Connection, collection_id: int, path: str) -> int | None:
     row = fetch_one(connection, "SELECT id FROM files WHERE collection_id = ? AND path = ?", (collection_id, path))
-    if row is None:
-        raise NotFound(f"The file {path} is no longer in the corpus.")
-    return writing.names_in_file(connection, int(row[0]))
+    return None if row is None else int(row[0])
 
 
 def _drop_documents(connection: apsw.Connection, file_id: int) -> None:

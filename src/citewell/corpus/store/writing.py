@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import apsw
 
@@ -51,7 +51,9 @@ def put_file(
 
 def move_file(connection: apsw.Connection, collection_id: int, old_path: str, new_path: str, at: str) -> None:
     """A renamed file keeps its record, its documents and their keys."""
-    connection.execute("DELETE FROM files WHERE collection_id = ? AND path = ?", (collection_id, new_path))
+    at_new_path = "SELECT id FROM files WHERE collection_id = ? AND path = ?"
+    for (file_id,) in fetch_rows(connection, at_new_path, (collection_id, new_path)):
+        delete_file(connection, int(file_id))
     connection.execute(
         "UPDATE files SET path = ? WHERE collection_id = ? AND path = ?", (new_path, collection_id, old_path)
     )
@@ -92,7 +94,8 @@ def put_document(
 
 
 def sections_json(sections: Iterable[Section]) -> str:
-    return json.dumps([asdict(section) for section in sections], ensure_ascii=False, separators=(",", ":"))
+    listed = [{"role": s.role, "start": s.start, "end": s.end, "heading": s.heading, "page": s.page} for s in sections]
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
 
 
 def _put_text(connection: apsw.Connection, digest: str, text: str) -> int:

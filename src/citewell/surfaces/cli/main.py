@@ -63,7 +63,7 @@ def cli(ctx: click.Context, data_dir: Path | None) -> None:
 
 
 def _register() -> None:
-    from citewell.surfaces.cli import corpus, reading, research
+    from citewell.surfaces.cli import corpus, demo, reading, research
 
     for command in (
         corpus.add,
@@ -76,6 +76,7 @@ def _register() -> None:
         corpus.remove,
         corpus.stats,
         corpus.doctor,
+        demo.demo,
         reading.schema,
     ):
         cli.add_command(command)

@@ -1,0 +1,81 @@
+"""Writes every part of the documentation that comes from code; with --check, says what is out of date instead.
+
+Markdown files carry cog blocks: Python between `[[[cog` and `]]]` prints the lines that follow. The JSON Schemas in
+docs/schemas are written whole.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from cogapp import Cog
+
+from citewell.surfaces.wire import SCHEMA_TYPES, json_schema
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "docs/commands.md",
+    "docs/settings.md",
+    "docs/research-pack.md",
+    "docs/runs.md",
+)
+
+
+def schema_files() -> dict[Path, str]:
+    """What docs/schemas holds."""
+    folder = ROOT / "docs" / "schemas"
+    return {folder / f"{name}.json": json.dumps(json_schema(name), indent=1) + "\n" for name in SCHEMA_TYPES}
+
+
+def stale_pages(*, rewrite: bool) -> list[str]:
+    """Pages whose generated parts differ from the code; rewritten where asked."""
+    stale: list[str] = []
+    for page in PAGES:
+        path = ROOT / page
+        before = path.read_text("utf-8")
+        cog = Cog()
+        cog.options.replace = True
+        after = cog.process_string(before, page)
+        if after != before:
+            stale.append(page)
+            if rewrite:
+                path.write_text(after, "utf-8")
+    return stale
+
+
+def stale_schemas(*, rewrite: bool) -> list[str]:
+    stale: list[str] = []
+    wanted = schema_files()
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text("utf-8") != text:
+            stale.append(str(path.relative_to(ROOT)))
+            if rewrite:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+    for extra in set((ROOT / "docs" / "schemas").glob("*.json")) - wanted.keys():
+        stale.append(str(extra.relative_to(ROOT)))
+        if rewrite:
+            extra.unlink()
+    return stale
+
+
+def main() -> int:
+    check = "--check" in sys.argv
+    sys.path.insert(0, str(ROOT / "docs"))
+    stale = stale_pages(rewrite=not check) + stale_schemas(rewrite=not check)
+    if not check:
+        print(f"rewritten: {', '.join(stale) or 'nothing, all up to date'}")
+        return 0
+    if stale:
+        print(f"Generated docs are out of date (run 'make docs'): {', '.join(stale)}")
+        return 1
+    print("generated docs are up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

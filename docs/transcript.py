@@ -1,0 +1,25 @@
+"""Real transcripts for the docs: a command run over the bundled sample corpus, without what differs each time."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+from citewell.evals.sample import sample_corpus
+
+
+def of(command: str) -> str:
+    """The command and what it prints, as a Markdown block."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(folder, ["add", str(sample_corpus()), "--collection", "skelday"])
+        printed = _run(folder, shlex.split(command)[1:])
+    timeless = re.sub(r"in \d+ ms", "in 9 ms", printed)
+    return f"```text\n$ {command}\n{timeless.rstrip()}\n```"
+
+
+def _run(folder: str, arguments: list[str]) -> str:
+    command = [sys.executable, "-m", "citewell", "--data-dir", folder, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout

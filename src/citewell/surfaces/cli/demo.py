@@ -1,0 +1,71 @@
+"""`citewell demo`: the sample corpus in a data folder of its own, and what can be asked of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from citewell.app import Engine, PackOptions, open_engine
+from citewell.domain.library import AddReport
+from citewell.evals.sample import sample_corpus
+from citewell.settings import load_settings
+from citewell.surfaces.cli.console import note, print_json, print_text, style
+from citewell.surfaces.cli.options import json_option
+from citewell.surfaces.cli.research import print_pack
+
+QUESTION = "When was Orrin Head Light first lit?"
+
+
+@click.command(short_help="Try it on a bundled sample corpus.")
+@json_option
+@click.pass_context
+def demo(ctx: click.Context, as_json: bool) -> None:
+    """Index the bundled sample corpus and gather the evidence for a question about it.
+
+    It needs no model, no key and no network. The sample lives in a data folder of its own (--data-dir, else a temporary
+    one), so your own corpus is never touched.
+    """
+    with _data_dir(ctx.find_root().obj) as folder:
+        engine = open_engine(load_settings(folder))
+        try:
+            _show(engine, folder, as_json=as_json)
+        finally:
+            engine.close()
+
+
+@contextmanager
+def _data_dir(chosen: Path | None) -> Iterator[Path]:
+    if chosen is not None:
+        yield chosen
+        return
+    with tempfile.TemporaryDirectory(prefix="citewell-demo-") as folder:
+        yield Path(folder)
+
+
+def _show(engine: Engine, folder: Path, *, as_json: bool) -> None:
+    report = _add_sample(engine)
+    note(
+        f"Indexed one person's notes, saved pages and PDFs: {report.documents} documents in {report.chunks} chunks,"
+        f" {report.seconds:.1f} s; {report.skipped} files left out, each with its reason."
+    )
+    pack = engine.research_pack(QUESTION, options=PackOptions(limit=3))
+    if as_json:
+        print_json(pack)
+        return
+    print_pack(pack, explain=False)
+    print_text()
+    print_text(style("Now with your own notes:", "bold"))
+    print_text("  citewell add ~/path/to/your/notes")
+    print_text('  citewell search "something you saved"')
+    print_text('  citewell research --retrieval-only "a question about it"')
+
+
+def _add_sample(engine: Engine) -> AddReport:
+    for event in engine.add(sample_corpus(), collection="skelday"):
+        if isinstance(event, AddReport):
+            return event
+    raise AssertionError("a sync ends with its report")

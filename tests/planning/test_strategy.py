@@ -1,0 +1,74 @@
+"""The deterministic strategy: concepts with roles, variants in order, the same plan each time."""
+
+from __future__ import annotations
+
+from citewell.domain.queries import Filters, Limits, QueryPlan
+from citewell.planning.chat_prompt import ChatPrompt, parse_chat_prompt
+from citewell.planning.strategy import plan_question
+
+LIMITS = Limits(8, 700, False, 2)
+
+
+def plan(question: str) -> QueryPlan:
+    return plan_question(parse_chat_prompt(question), Filters(), LIMITS)
+
+
+def concepts(question: str) -> dict[str, tuple[str, bool]]:
+    return {concept.name: (concept.role, concept.required) for concept in plan(question).concepts}
+
+
+def test_names_are_anchors_words_are_content_and_question_words_are_intent() -> None:
+    assert concepts("When did Nadia Okafor restore the lantern?") == {
+        "Nadia Okafor": ("anchor", True),
+        "when": ("intent", False),
+        "restore": ("content", True),
+        "lantern": ("content", True),
+    }
+
+
+def test_protected_anchors_say_what_they_are() -> None:
+    found = plan('"datum shift" @rossbench #gauge note:vault/a').concepts
+    assert {concept.protected for concept in found} == {"phrase", "handle", "tag", "source_key"}
+    assert all(concept.role == "anchor" and concept.required for concept in found)
+
+
+def test_the_original_question_is_the_first_variant_and_none_repeats() -> None:
+    variants = plan("Who repaired the Orrin Head clockwork?").query_variants
+    assert variants[0].query == "Who repaired the Orrin Head clockwork?"
+    assert [variant.kind for variant in variants] == ["original", "content", "anchors"]
+    assert len({variant.query.casefold() for variant in variants}) == len(variants)
+
+
+def test_a_plan_is_the_same_each_time() -> None:
+    assert plan("kelp line depth at Selwick Voe") == plan("kelp line depth at Selwick Voe")
+
+
+PROMPT = """Current question: and how deep is it?
+Recent user questions:
+- Where is the kelp farm?
+- What lines does the kelp farm at Selwick use?
+Prior evidence titles for query focus:
+- Unrelated Title About Turbines
+Pinned evidence keys: note:vault/kelp, note:vault/site
+"""
+
+
+def test_a_chat_prompt_is_taken_apart_at_its_headings() -> None:
+    assert parse_chat_prompt(PROMPT) == ChatPrompt(
+        current="and how deep is it?",
+        recent=("Where is the kelp farm?", "What lines does the kelp farm at Selwick use?"),
+        titles=("Unrelated Title About Turbines",),
+        pinned=("note:vault/kelp", "note:vault/site"),
+    )
+
+
+def test_a_short_follow_up_borrows_words_from_the_last_question_and_never_from_evidence() -> None:
+    found = plan(PROMPT)
+    queries = " | ".join(variant.query for variant in found.query_variants)
+    assert "kelp farm Selwick" in queries
+    assert "Turbines" not in queries
+    assert found.source_keys == ("note:vault/kelp", "note:vault/site")
+
+
+def test_a_plain_question_is_its_own_current() -> None:
+    assert parse_chat_prompt("  plain  ") == ChatPrompt("plain")

@@ -1,0 +1,92 @@
+"""PDFs: pages keep their numbers, broken and locked ones say what is wrong."""
+
+from __future__ import annotations
+
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from citewell.domain.documents import Link, ReadDocument, Section
+from citewell.domain.errors import Unreadable
+from citewell.readers.pdf import MAX_PAGES, read_pdf
+from readers.pdf_bytes import assemble, pdf_bytes, stream
+
+LOCK = (
+    b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)"
+    b" /U (bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb) >> /ID [(a) (a)]"
+)
+
+
+def test_a_pdf_is_read_page_by_page() -> None:
+    info = {
+        "Title": "Café study",
+        "Author": "Ann Lee",
+        "Subject": "Tides",
+        "CreationDate": "D:20240131120000+01'00'",
+        "ModDate": "D:20240201",
+    }
+    data = pdf_bytes([["First line.", "Second line."], [], ["See https://x.org/a."]], info=info)
+    text = "First line.\nSecond line.\n\nSee https://x.org/a."
+    assert read_pdf(data) == ReadDocument(
+        text=text,
+        title="Café study",
+        sections=(Section("raw_source", 0, 24, page=1), Section("raw_source", 26, len(text), page=3)),
+        links=(Link("url", "https://x.org/a", 30, 45),),
+        author="Ann Lee",
+        created="2024-01-31T12:00:00+01:00",
+        modified="2024-02-01",
+        meta_text="Café study\nTides",
+        warnings=("pages without a text layer: 1",),
+    )
+
+
+def test_a_word_cut_at_a_line_end_is_whole_again() -> None:
+    text = read_pdf(pdf_bytes([["An exam-", "ple of Anglo-", "Saxon text - and", "more."]])).text
+    assert text == "An example of Anglo-Saxon text - and\nmore."
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "not a readable PDF"),
+        (b"hello", "not a readable PDF"),
+        (b"%PDF-1.7\n", "not a readable PDF"),
+        (pdf_bytes([["x"]])[:300], "not a readable PDF"),
+        (pdf_bytes([["x"]], extra_trailer=LOCK), "the PDF is encrypted; save an unlocked copy"),
+        (pdf_bytes([]), "not a readable PDF"),
+        (pdf_bytes([[], []]), "the PDF has no text layer"),
+    ],
+)
+def test_a_pdf_that_cannot_be_read_says_why(data: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        read_pdf(data)
+
+
+def test_a_page_tree_that_runs_in_circles_is_refused() -> None:
+    tree = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000 >>"]
+    with pytest.raises(Unreadable, match="none of its pages"):
+        read_pdf(assemble(tree, b"/Root 1 0 R"))
+
+
+def test_pages_beyond_the_limit_are_left_out_with_a_warning() -> None:
+    kids = b" ".join([b"4 0 R"] * (MAX_PAGES + 1))
+    content = zlib.compress(b"BT /F1 12 Tf 72 720 Td (x) Tj ET")
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, MAX_PAGES + 1),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R"
+        b" /Resources << /Font << /F1 3 0 R >> >> >>",
+        stream(content, b"/Filter /FlateDecode"),
+    ]
+    document = read_pdf(assemble(objects, b"/Root 1 0 R"))
+    assert document.warnings[0] == f"only the first {MAX_PAGES} of {MAX_PAGES + 1} pages were read"
+    assert document.sections[-1].page == MAX_PAGES
+
+
+def test_threads_may_read_pdfs_at_the_same_time() -> None:
+    data = pdf_bytes([["Page one."], ["Page two."]])
+    with ThreadPoolExecutor(8) as pool:
+        texts = set(pool.map(lambda _: read_pdf(data).text, range(64)))
+    assert texts == {"Page one.\n\nPage two."}

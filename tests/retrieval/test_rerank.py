@@ -1,0 +1,47 @@
+"""Fusion and rerank are sums of named signals."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.domain.documents import Chunk, Document
+from citewell.domain.ports import Candidate
+from citewell.domain.queries import Concept, Variant
+from citewell.retrieval.fusion import fuse
+from citewell.retrieval.rerank import weigh
+
+
+def found(key: str, score: float, ordinal: int = 0) -> Candidate:
+    document = Document(key, "item", "vault_note", "v", key, "0" * 64, 10)
+    return Candidate(Chunk(f"{key}-{ordinal}", ordinal, 0, 1, "user_note"), document, score)
+
+
+ORIGINAL, CONTENT = Variant("original", "q", 1.0), Variant("content", "c", 0.5)
+
+
+def test_each_document_appears_once_with_its_best_chunk_and_every_variant_that_found_it() -> None:
+    fused = fuse([(ORIGINAL, [found("a", 10), found("a", 9, 1), found("b", 5)]), (CONTENT, [found("b", 8)])])
+    assert [(row.candidate.document.source_key, row.base, row.variants) for row in fused] == [
+        ("a", 1.0, ("original",)),
+        ("b", 0.5, ("original", "content")),
+    ]
+
+
+def test_a_row_with_everything_required_beats_one_with_a_higher_base() -> None:
+    wanted = (Concept("lamp", "content", True, ("lamp",)), Concept("Pell", "anchor", True, ("pell",)))
+    complete = weigh(0.8, ["original"], wanted, frozenset({"lamp", "Pell"}), frozenset())
+    partial = weigh(1.0, ["original"], wanted, frozenset({"lamp"}), frozenset())
+    assert complete.score > partial.score
+    assert (complete.missing, partial.missing) == ((), ("Pell",))
+
+
+@given(
+    st.floats(0, 1),
+    st.lists(st.sampled_from(["anchor", "content", "intent"]), max_size=5),
+    st.sets(st.integers(0, 4)),
+)
+def test_the_score_is_the_sum_of_the_signals_shown(base: float, roles: list[str], met: set[int]) -> None:
+    concepts = [Concept(f"c{n}", role, role != "intent", (f"c{n}",)) for n, role in enumerate(roles)]  # type: ignore[arg-type]
+    weighed = weigh(base, ["original", "content"], concepts, frozenset(f"c{n}" for n in met), frozenset())
+    assert abs(sum(signal.value for signal in weighed.signals) - weighed.score) < 1e-6

@@ -1,0 +1,200 @@
+"""The command line as a script sees it: one JSON document that fits its schema, exit codes, clear errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from citewell.surfaces.wire import SCHEMA_TYPES, json_schema
+
+NOTES = {
+    "Lamp.md": "---\ntags: [lighthouse]\n---\n# Lamp\nThe lamp was lit in 1859. See [[Oil]] and [[Nowhere]].",
+    "Oil.md": "# Oil\nThe oil came from Leith.",
+    "broken.pdf": "%PDF-1.4 broken",
+    "binary.md": "\x00\x01\x02\x03" * 200,
+}
+
+
+class Program:
+    """The real program in a process of its own, over a data folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "citewell", "--data-dir", str(self.data), *arguments]
+        env = {**os.environ, "COLUMNS": "100", **environment}
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env, timeout=120)
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        """The one JSON document a command prints, checked against the schema of its name."""
+        done = self.run(*arguments, "--json")
+        assert done.returncode == code, done.stderr
+        document = json.loads(done.stdout)
+        schema = "error" if "error" in document else {"research": "research_pack.v1"}.get(arguments[0], arguments[0])
+        jsonschema.validate(document, closed(json_schema(schema)))
+        return document
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with nothing allowed beyond what it names, so that an undocumented field fails the test."""
+    for definition in schema["$defs"].values():
+        if "properties" in definition:
+            definition["additionalProperties"] = False
+    return schema
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    folder = tmp_path_factory.mktemp("cli")
+    for name, text in NOTES.items():
+        (folder / "vault").mkdir(exist_ok=True)
+        (folder / "vault" / name).write_text(text, "utf-8")
+    made = Program(folder)
+    report = made.json("add", str(folder / "vault"))
+    assert (report["indexed"], report["failed"], report["documents"]) == (2, 2, 2)
+    return made
+
+
+def test_every_command_prints_one_document_that_fits_its_schema(program: Program) -> None:
+    assert program.json("status")["documents"] == 2
+    assert program.json("collections")["collections"][0]["name"] == "vault"
+    assert program.json("stats")["documents"] == 2
+    assert program.json("doctor")["version"]
+    assert [row["source_key"] for row in program.json("search", "lamp")["results"]] == ["note:vault/lamp"]
+    assert program.json("related", "note:vault/lamp")["unresolved"] == ["Nowhere"]
+    assert program.json("get", "note:vault/lamp", "--content-mode", "full")["text"] == NOTES["Lamp.md"]
+    assert len(program.json("get", "note:vault/lamp", "note:vault/oil")["documents"]) == 2
+    pack = program.json("research", "--retrieval-only", "when was the lamp lit?")
+    assert (pack["schema_version"], "topic_brief" in pack) == ("research_pack.v1", False)
+
+
+def test_status_gives_every_file_with_its_reason(program: Program) -> None:
+    files = {file["path"]: file for file in program.json("status")["files"]}
+    assert {path: file["status"] for path, file in files.items()} == {
+        "Lamp.md": "indexed",
+        "Oil.md": "indexed",
+        "binary.md": "failed",
+        "broken.pdf": "failed",
+    }
+    assert "binary data" in files["binary.md"]["reason"]
+    assert "not a readable PDF" in files["broken.pdf"]["reason"]
+    problems = program.json("status", "--problems")["files"]
+    assert {file["path"] for file in problems} == {"binary.md", "broken.pdf"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["search", ""], 2, "question is empty"),
+        (["search", "   "], 2, "question is empty"),
+        (["search", "x" * 100_000], 2, "at most 8,000"),
+        (["search", "lamp", "--limit", "0"], 2, "must be between"),
+        (["search", "lamp", "--limit", "many"], 2, "--limit"),
+        (["search", "lamp", "--since", "yesterday"], 2, "2024-05-31"),
+        (["search", "lamp", "--source-type", "scroll"], 2, "--source-type"),
+        (["search", "lamp", "--mode", "semantic"], 4, "--mode lexical"),
+        (["get", "note:vault/lam"], 3, "Did you mean note:vault/lamp"),
+        (["get", "note:vault/lamp@" + "0" * 64], 3, "never had a text"),
+        (["related", "note:none"], 3, "No document"),
+        (["remove", "note:none"], 3, "No document"),
+        (["add", "/nowhere/at/all"], 3, "no file or folder"),
+        (["add", ""], 2, "path is empty"),
+        (["research", "lamp"], 2, "--retrieval-only"),
+        (["research", "--retrieval-only", "lamp", "--max-chars-per-doc", "1"], 2, "must be between"),
+        (["schema", "nothing"], 3, "no schema"),
+        (["frobnicate"], 2, "No such command"),
+        (["ask", "anything"], 2, "No such command"),
+    ],
+)
+def test_bad_input_gets_a_clear_message_and_its_exit_code(
+    program: Program, arguments: list[str], code: int, says: str
+) -> None:
+    done = program.run(*arguments)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    document = program.json(*arguments, code=code)
+    assert document["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "query", ['" OR NEAR( *', "AND", "lamp NOT oil", "title:lamp", "(((", "^lamp", "* *", "lamp*", "-"]
+)
+def test_query_syntax_is_only_text(program: Program, query: str) -> None:
+    done = program.run("search", "--json", "--", query)
+    assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout)["results"], list)
+
+
+def test_output_is_plain_when_piped_and_survives_a_poor_locale(program: Program) -> None:
+    done = program.run("search", "lamp", LC_ALL="C", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert "note:vault/lamp" in done.stdout
+
+
+def test_escape_sequences_in_a_note_never_reach_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "evil.md").write_text("harmless \x1b]0;owned\x07 lamp \u202e gnp", "utf-8")
+    program = Program(tmp_path)
+    program.run("add", str(tmp_path / "v"))
+    done = program.run("search", "lamp")
+    assert "harmless" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(program: Program) -> None:
+    command = f"{sys.executable} -m citewell --data-dir {program.data} status | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_demo_needs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    done = Program(tmp_path).run("demo", HOME=str(tmp_path / "home"), XDG_DATA_HOME=str(tmp_path / "home"))
+    assert done.returncode == 0, done.stderr
+    assert "14 November 1859" in done.stdout
+    assert "citewell add" in done.stdout
+    assert not (tmp_path / "home").exists()
+
+
+def test_settings_come_from_the_environment_or_the_file_and_mistakes_are_named(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    program.data.mkdir()
+    (program.data / "citewell.toml").write_text("trace_keep = 7\n", "utf-8")
+    settings = {entry["name"]: entry for entry in program.json("doctor")["settings"]}
+    assert (settings["CITEWELL_TRACE_KEEP"]["value"], settings["CITEWELL_TRACE_KEEP"]["source"]) == ("7", "file")
+    bad = program.run("doctor", CITEWELL_EMBEDDINGS="maybe")
+    assert (bad.returncode, "one of off, shadow, on" in bad.stderr) == (2, True)
+    secret = program.run("doctor", "--json", CITEWELL_MODEL_API_KEY="hunter2-canary")
+    assert "hunter2-canary" not in secret.stdout + secret.stderr
+    (program.data / "citewell.toml").write_text("trace_keeep = 7\n", "utf-8")
+    assert "trace_keeep" in program.run("doctor").stderr
+
+
+def test_published_schemas_are_the_ones_in_force() -> None:
+    """The files in docs/schemas are what other programs validate against."""
+    folder = Path(__file__).parents[2] / "docs" / "schemas"
+    published = {path.name.removesuffix(".json"): json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
+    assert published == {name: json.loads(json.dumps(json_schema(name))) for name in SCHEMA_TYPES}
+
+
+@pytest.mark.parametrize(
+    "command", ["add", "search", "research", "get", "related", "status", "remove", "doctor", "demo"]
+)
+def test_help_teaches_by_example(program: Program, command: str) -> None:
+    done = program.run(command, "--help")
+    assert done.returncode == 0
+    assert "Usage: citewell" in done.stdout
+    if command not in ("doctor", "demo"):
+        assert "Example" in done.stdout

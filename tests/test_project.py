@@ -1,0 +1,59 @@
+"""What must always hold of the project itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_path_of_the_where_is_table_exists() -> None:
+    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("## Where is…?")[1].split("## The tree")[0]
+    paths = re.findall(r"`([\w./-]+)`", table)
+    assert len(paths) > 30
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_package_and_module_opens_with_its_contract() -> None:
+    modules = [path for path in (ROOT / "src").rglob("*.py") if "sample_corpus" not in path.parts]
+    assert [path.name for path in modules if not path.read_text("utf-8").startswith('"""')] == []
+
+
+def test_the_locks_hold_hashes_and_no_addresses() -> None:
+    for lock in (ROOT / "requirements").glob("*.lock"):
+        text = lock.read_text("utf-8")
+        assert "://" not in text
+        pinned = [line for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
+        assert pinned
+        assert all("==" in line and line.endswith("\\") for line in pinned), lock
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")]
+    dead = [
+        f"{page.name}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert dead == []
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_everything_the_program_needs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    tracked = {
+        f"citewell/{path.relative_to(ROOT / 'src' / 'citewell').as_posix()}"
+        for path in (ROOT / "src" / "citewell").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert tracked - names == set()
