@@ -40,7 +40,7 @@ from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
 from citewell.planning.strategy import plan_question
 from citewell.recording.store import RunStore
-from citewell.retrieval.rows import rarity
+from citewell.retrieval.rows import rarity, term_chunks
 from citewell.retrieval.search import LexicalSearch
 from citewell.settings import Settings
 
@@ -228,7 +228,7 @@ class Engine:
             lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
         if digest != document.content_hash:
             return 0, min(length, size)
-        weights = rarity(self.corpus, lexical)
+        weights = rarity(term_chunks(self.corpus, lexical), self.corpus.chunk_count())
         row = opening_row(self.corpus, document, lexical, weights, size, "raw_source")
         return row.span.start, row.span.end
 

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from citewell.app import Engine
-from citewell.database.sqlite import connect
+from citewell.database.sqlite import connect, fetch_value
 from citewell.domain.errors import StoreUnusable, Unavailable
 from durability.programs import add, opened, run, start_script, texts, write_notes
 
@@ -75,6 +75,40 @@ def test_the_engine_refuses_a_file_it_must_not_touch(sound: Path, tmp_path: Path
         with opened(tmp_path) as engine, pytest.raises(StoreUnusable) as refusal:
             act(engine)
         assert refusal.value.fix
+    assert state(tmp_path) == before
+
+
+TABLES = ("collections", "files", "documents", "texts", "text_blocks", "versions", "chunks", "chunk_terms_data")
+READS: tuple[Callable[[Engine], object], ...] = (
+    lambda engine: engine.search("kelp"),
+    lambda engine: engine.status(),
+    lambda engine: engine.stats(),
+    lambda engine: engine.collections(),
+    lambda engine: engine.get(["note:vault/folder-0/note-000"], query="kelp"),
+    lambda engine: engine.related("note:vault/folder-0/note-000"),
+    lambda engine: engine.research_pack("why is there kelp?"),
+)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_damaged_page_is_a_refusal_for_whoever_comes_across_it(sound: Path, tmp_path: Path, table: str) -> None:
+    """D5: what does not touch the page works, what does says what to do, and nothing is changed."""
+    path = tmp_path / "corpus.db"
+    path.write_bytes((sound / "data" / "corpus.db").read_bytes())
+    connection = connect(path)
+    page = int(fetch_value(connection, "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)))
+    connection.close()
+    overwrite(path, (page - 1) * PAGE, page * PAGE)
+    before = state(tmp_path)
+    refusals: list[StoreUnusable] = []
+    with opened(tmp_path) as engine:
+        for act in READS:
+            try:
+                act(engine)
+            except StoreUnusable as refusal:
+                refusals.append(refusal)
+    assert refusals
+    assert all(refusal.fix for refusal in refusals)
     assert state(tmp_path) == before
 
 

@@ -35,6 +35,7 @@ class EvidenceRow:
     score: float
     url: str | None = None
     note_path: str | None = None
+    dated: str | None = None
     user_tags: tuple[str, ...] = ()
     summary_kind: str | None = None
     excerpt_kind: str | None = None

@@ -41,6 +41,8 @@ class Coverage:
     corpus_matches: CorpusMatches
     eligible_documents: int
     corpus_documents: int
+    corpus_chunks: int
+    term_chunks: dict[str, int]
     displayed_limit: int
     related_limit: int
     topic_nodes: int

@@ -18,7 +18,7 @@ from citewell.packs.related import LinkStore, opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.fusion import Fused, fuse
 from citewell.retrieval.rerank import Weighed, weigh
-from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around
+from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
 from citewell.retrieval.search import CHUNKS_PER_ROW, SearchStore
 
 EXACT_TAG_EXAMPLES = 3
@@ -58,7 +58,8 @@ class PackBuilder:
         phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         query = lexical_query(plan.text_query, languages, phrases)
         ranked = self._rank(plan, query, languages)
-        weights = rarity(self._store, query)
+        counts, chunks = term_chunks(self._store, query), self._store.chunk_count()
+        weights = rarity(counts, chunks)
         rows = tuple(self._row(plan, query, weights, row) for row in ranked[: plan.limits.limit])
         rows += self._related(plan, rows)
         tags = self._store.exact_tags(plan.tag_queries, plan.filters)
@@ -70,6 +71,8 @@ class PackBuilder:
             self._store.count_matches(query, plan.filters),
             eligible=self._store.eligible_documents(plan.filters),
             corpus=self._store.eligible_documents(Filters()),
+            chunks=chunks,
+            term_chunks=counts,
         )
         return ResearchPack(
             question=question,

@@ -20,6 +20,8 @@ def coverage(
     *,
     eligible: int,
     corpus: int,
+    chunks: int,
+    term_chunks: dict[str, int],
 ) -> Coverage:
     """The coverage of a pack."""
     direct = [row for row in rows if row.related_to is None]
@@ -33,6 +35,8 @@ def coverage(
         corpus_matches=matches,
         eligible_documents=eligible,
         corpus_documents=corpus,
+        corpus_chunks=chunks,
+        term_chunks=term_chunks,
         displayed_limit=plan.limits.limit,
         related_limit=plan.limits.related_limit,
         topic_nodes=0,

@@ -28,14 +28,15 @@ class Reading:
         return frozenset(match.term for match in self.matches) | self.title_matches
 
 
-def rarity(index: LexicalIndex, query: LexicalQuery) -> dict[str, float]:
-    """The weight of each term: the rarer in the corpus, the heavier."""
+def term_chunks(index: LexicalIndex, query: LexicalQuery) -> dict[str, int]:
+    """In how many chunks each term of the query occurs, in its most common form."""
     counts = index.frequencies([form for term in query.terms for form in term.forms])
-    total = max(index.chunk_count(), 1)
-    return {
-        term.text: math.log(1 + total / max(1, max((counts.get(form, 0) for form in term.forms), default=0)))
-        for term in query.terms
-    }
+    return {term.text: max((counts.get(form, 0) for form in term.forms), default=0) for term in query.terms}
+
+
+def rarity(counts: Mapping[str, int], total: int) -> dict[str, float]:
+    """The weight of each term: the rarer in the corpus, the heavier."""
+    return {term: math.log(1 + max(total, 1) / max(1, count)) for term, count in counts.items()}
 
 
 def read_around(texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery, max_chars: int) -> Reading:
@@ -94,6 +95,7 @@ def evidence_row(
         score=score,
         url=document.url,
         note_path=document.note_path,
+        dated=document.modified or document.created,
         user_tags=document.user_tags,
         excerpt_kind="window" if (end - start) < document.length else "full",
         sections=texts.sections_between(document.source_key, document.content_hash, start, end),

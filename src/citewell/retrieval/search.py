@@ -9,7 +9,7 @@ from citewell.domain.evidence import EvidenceRow, Signal
 from citewell.domain.ports import LexicalIndex, TextSource
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.retrieval.fusion import best_chunks
-from citewell.retrieval.rows import evidence_row, rarity, read_around
+from citewell.retrieval.rows import evidence_row, rarity, read_around, term_chunks
 
 # A long document may fill the top with its own chunks; looking deeper keeps room for the others.
 CHUNKS_PER_ROW = 6
@@ -28,7 +28,7 @@ class LexicalSearch:
     def run(self, query: LexicalQuery, filters: Filters, limit: int, max_chars: int) -> tuple[EvidenceRow, ...]:
         """The best `limit` documents, each with the window that matches best."""
         candidates = best_chunks(self.store.rank(query, filters, limit * CHUNKS_PER_ROW))[:limit]
-        weights = rarity(self.store, query)
+        weights = rarity(term_chunks(self.store, query), self.store.chunk_count())
         rows: list[EvidenceRow] = []
         for candidate in candidates:
             reading = read_around(self.store, candidate.document, candidate.chunk, query, max_chars)

@@ -1,0 +1,146 @@
+"""Answers: sentences bound to exact passages, the verdict on each, and the citations they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.domain.documents import Role, SourceType, Span
+
+AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
+Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
+SentenceKind = Literal["claim", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """`text` is the stored canonical text with that hash at `start..end`, exactly."""
+
+    source_key: str
+    content_hash: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSource:
+    """One source as synthesis sees it: numbered by the engine, one contiguous window, its role told."""
+
+    n: int
+    source_key: str
+    title: str
+    source_type: SourceType
+    role: Role
+    text: str
+    span: Span
+    note_path: str | None = None
+    url: str | None = None
+    dated: str | None = None
+    user_tags: tuple[str, ...] = ()
+    heading: str | None = None
+    score: float = 0.0
+    lane: Literal["primary", "exact_tag", "related"] = "primary"
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """What did not fit."""
+
+    evidence_budget_chars: int
+    evidence_chars_used: int
+    dropped_source_keys: tuple[str, ...] = ()
+    partially_trimmed_source_key: str | None = None
+
+    @property
+    def is_truncated(self) -> bool:
+        return bool(self.dropped_source_keys or self.partially_trimmed_source_key)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSynthesis:
+    """Everything a synthesizer gets, and nothing else: `text` is the whole of it, character by character."""
+
+    question: str
+    sources: tuple[PreparedSource, ...]
+    truncation: Truncation
+    text: str
+    term_weights: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSentence:
+    """A sentence as it will be shown, with the passages it rests on."""
+
+    text: str
+    kind: SentenceKind
+    quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a synthesizer wrote, before anything was checked."""
+
+    sentences: tuple[DraftSentence, ...]
+    refused: bool
+    reason: str = ""
+    repair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A numbered citation, in order of first use."""
+
+    n: int
+    source_key: str
+    title: str
+    note_path: str | None
+    url: str | None
+    quote: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    """A sentence of the answer with its verdict and the exact quote behind it."""
+
+    text: str
+    verdict: Verdict
+    citations: tuple[int, ...]
+    quote: Quote | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One hard check of the whole answer."""
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Sources that disagree on a number, a date or polarity for the same claim."""
+
+    about: str
+    values: tuple[str, ...]
+    citations: tuple[int, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The verdict on an answer: it may be shown only when every gate passed."""
+
+    gates: tuple[Gate, ...]
+    sentences: tuple[CheckedSentence, ...]
+    citations: tuple[Citation, ...]
+    warnings: tuple[str, ...]
+    unsupported_rate: float
+    contradictions: tuple[Contradiction, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return all(gate.passed for gate in self.gates)

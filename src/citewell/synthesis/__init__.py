@@ -1,0 +1,1 @@
+"""From evidence to an answer: packing, extracting, verifying. Pure."""

@@ -1,0 +1,116 @@
+"""Packing: which evidence a synthesizer gets, in which order, within one budget of characters. Pure.
+
+Question, plan and coverage always; primary evidence in rank order; a real reserve for one exact-tag example; related
+rows last. Only the bottom-most included row is ever trimmed; what does not fit is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from citewell.domain.answers import PreparedSource, PreparedSynthesis, Truncation
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.packs import ResearchPack
+
+MAX_EVIDENCE_CHARS = 24_000
+EXACT_TAG_RESERVED_CHARS = 2_000
+# A trimmed row shorter than this shows too little to be worth its place.
+_LEAST_TRIMMED_CHARS = 200
+
+
+def prepare_synthesis(pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE_CHARS) -> PreparedSynthesis:
+    """The synthesis input for a pack; the same pack always gives the same text."""
+    head = _head(pack)
+    primary = [row for row in pack.evidence if row.related_to is None]
+    related = [row for row in pack.evidence if row.related_to is not None]
+    shown = {row.source_key for row in primary}
+    tagged = [row for row in pack.exact_tag_evidence if row.source_key not in shown]
+    reserve = min(EXACT_TAG_RESERVED_CHARS, _cost(1, tagged[0])) if tagged else 0
+    budget = _Budget(max_evidence_chars - len(head))
+    sources = [*budget.take(primary, "primary", keep_free=reserve)]
+    sources += budget.take(tagged[:1], "exact_tag")
+    sources += budget.take([*tagged[1:], *related], "related")
+    numbered = tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
+    text = head + "".join(render_source(source) for source in numbered)
+    truncation = Truncation(max_evidence_chars, len(text), tuple(budget.dropped), budget.trimmed)
+    return PreparedSynthesis(pack.question, numbered, truncation, text, term_weights(pack))
+
+
+def term_weights(pack: ResearchPack) -> dict[str, float]:
+    """How much each term of the question says: the rarer in the corpus, the more."""
+    total = max(pack.coverage.corpus_chunks, 1)
+    # Rounded, so that no platform's logarithm differs in the last digit of a recorded run.
+    return {term: round(math.log(1 + total / max(count, 1)), 6) for term, count in pack.coverage.term_chunks.items()}
+
+
+class _Budget:
+    """Characters left, and what did not fit."""
+
+    def __init__(self, characters: int) -> None:
+        self.left = characters
+        self.dropped: list[str] = []
+        self.trimmed: str | None = None
+
+    def take(self, rows: Sequence[EvidenceRow], lane: str, keep_free: int = 0) -> list[PreparedSource]:
+        taken: list[PreparedSource] = []
+        for row in rows:
+            room = self.left - keep_free
+            source = _source(row, lane)
+            cost = _cost(len(taken) + 1, row)
+            if self.trimmed is None and not self.dropped and cost > room:
+                fitting = len(row.text) - (cost - room)
+                if fitting >= _LEAST_TRIMMED_CHARS:
+                    self.trimmed = row.source_key
+                    source = _trimmed(source, fitting)
+                    cost = len(render_source(source)) + 2
+            if cost > room:
+                self.dropped.append(row.source_key)
+                continue
+            self.left -= cost
+            taken.append(source)
+        return taken
+
+
+def _source(row: EvidenceRow, lane: str) -> PreparedSource:
+    heading = next((section.heading for section in row.sections if section.heading), None)
+    return PreparedSource(
+        n=0,
+        source_key=row.source_key,
+        title=row.title,
+        source_type=row.source_type,
+        role=row.sections[0].role if row.sections and lane != "primary" else row.role,
+        text=row.text,
+        span=row.span,
+        note_path=row.note_path,
+        url=row.url,
+        dated=row.dated,
+        user_tags=row.user_tags,
+        heading=heading,
+        score=row.score,
+        lane="primary" if lane == "primary" else "exact_tag" if lane == "exact_tag" else "related",
+    )
+
+
+def _trimmed(source: PreparedSource, characters: int) -> PreparedSource:
+    text = source.text[:characters].rstrip()
+    return replace(source, text=text, span=replace(source.span, end=source.span.start + len(text)))
+
+
+def _cost(n: int, row: EvidenceRow) -> int:
+    # Two spare characters: the number may grow a digit once rows are renumbered.
+    return len(render_source(replace(_source(row, "primary"), n=n))) + 2
+
+
+def render_source(source: PreparedSource) -> str:
+    """A source as text: its number, what it is, and its window."""
+    where = source.note_path or source.url or ""
+    kind = f"({source.role}, {source.source_type})"
+    return f"[{source.n}] {source.title} {kind} {source.source_key} {where}\n{source.text}\n\n"
+
+
+def _head(pack: ResearchPack) -> str:
+    plan = pack.query_plan
+    concepts = ", ".join(f"{concept.name} ({concept.role})" for concept in plan.concepts)
+    return f"Question: {pack.question}\nLooking for: {concepts}\nCoverage: {pack.coverage.recall_note}\n\n"
