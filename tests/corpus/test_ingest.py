@@ -91,6 +91,17 @@ def test_a_key_once_used_is_never_given_to_another_document(vault: Write, add_pa
     ]
 
 
+def test_a_file_that_comes_back_gets_its_key_again(vault: Write, add_path: AddPath, engine: Engine) -> None:
+    """Switching a branch of a vault kept in git must not change every key."""
+    root = vault({"a.md": "Alpha", "b.md": "Beta"})
+    add_path(root)
+    (root / "a.md").unlink()
+    add_path(root)
+    vault({"a.md": "Alpha"})
+    add_path(root)
+    assert [row.source_key for row in engine.search("alpha").results] == ["note:vault/a"]
+
+
 def test_a_deleted_file_is_forgotten(vault: Write, add_path: AddPath, engine: Engine) -> None:
     root = vault({"a.md": "Alpha words.", "b.md": "Beta words."})
     add_path(root)

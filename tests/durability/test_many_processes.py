@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from citewell.domain.errors import WorkFailed
 from citewell.domain.library import AddReport, SyncProgress
 from durability.programs import (
     add,
@@ -106,6 +107,21 @@ def test_a_file_that_came_back_while_another_process_was_forgetting_it_stays(tmp
         list(events)
         assert texts(slow) == {"kept.md": note_text(1), "new.md": note_text(3)}
         assert_sound(slow)
+
+
+def test_a_collection_removed_while_it_is_added_ends_the_add_with_a_sentence(tmp_path: Path) -> None:
+    """Whoever said `remove` last meant it: nothing comes back, and nothing is half there."""
+    write(tmp_path / "vault" / "note.md", note_text(1))
+    with opened(tmp_path / "data") as adding, opened(tmp_path / "data") as removing:
+        add(adding, tmp_path / "vault")
+        write(tmp_path / "vault" / "new.md", note_text(2))
+        events = adding.add(tmp_path / "vault")
+        next(events)
+        removing.remove([str(tmp_path / "vault")])
+        with pytest.raises(WorkFailed, match="was removed while it was being added"):
+            list(events)
+        assert texts(adding) == {}
+        assert_sound(adding)
 
 
 READER = """

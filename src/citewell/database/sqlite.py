@@ -200,10 +200,21 @@ def _create(path: Path, schema: Schema) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
         finally:
             connection.close()
-        with suppress(FileExistsError):
-            os.link(aside, path)
+        _put_in_place(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _put_in_place(aside: Path, path: Path) -> None:
+    """Give the new file its name unless another process was first."""
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        return
+    except OSError:
+        # No hard links on this file system (exFAT, some network shares): renaming is atomic too, only not exclusive.
+        if not path.exists():
+            os.replace(aside, path)
 
 
 def _sweep(path: Path) -> None:

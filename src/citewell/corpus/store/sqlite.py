@@ -16,7 +16,7 @@ from citewell.corpus.store import lexical, reading, related, writing
 from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Document, SectionView
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
 from citewell.domain.ports import Candidate, RelatedDocument
@@ -116,6 +116,7 @@ class SqliteCorpus:
     ) -> None:
         """Write a batch of files in one transaction, links resolved."""
         with self.database.write() as connection:
+            _check_still_there(connection, collection)
             names: set[str] = set()
             file_ids: set[int] = set()
             for outcome in outcomes:
@@ -328,6 +329,15 @@ def _free_name(connection: apsw.Connection, name: str | None, root: Path) -> str
     while candidate in taken:
         candidate, number = f"{wanted}-{number}", number + 1
     return candidate
+
+
+def _check_still_there(connection: apsw.Connection, collection: OpenCollection) -> None:
+    if fetch_one(connection, "SELECT 1 FROM collections WHERE id = ? AND name = ?", (collection.id, collection.name)):
+        return
+    raise WorkFailed(
+        f"The collection '{collection.name}' was removed while it was being added.",
+        fix=f"To add it after all, run 'citewell add {collection.root}' again.",
+    )
 
 
 def _file_at(connection: apsw.Connection, collection_id: int, path: str) -> int | None:

@@ -77,7 +77,7 @@ def put_document(
     text_id = _put_text(connection, prepared.content_hash, prepared.read.text)
     existing = fetch_one(connection, "SELECT id, source_key FROM documents WHERE file_id = ?", (file_id,))
     if existing is None:
-        key = mint_key(prepared.source_type, collection, path, lambda key: _is_taken(connection, key))
+        key = mint_key(prepared.source_type, collection, path, lambda key: _is_taken(connection, key, path))
         document_id = _insert_document(connection, key, collection_id, file_id, text_id, path, prepared, at)
         connection.execute("INSERT INTO key_history VALUES (?,?,?)", (key, path, at))
     else:
@@ -109,10 +109,13 @@ def _put_text(connection: apsw.Connection, digest: str, text: str) -> int:
     return text_id
 
 
-def _is_taken(connection: apsw.Connection, key: str) -> bool:
-    """A key once used is never given to another document: past runs cite it."""
-    sql = "SELECT EXISTS (SELECT 1 FROM key_history WHERE source_key = ?)"
-    return bool(fetch_value(connection, sql, (key,)))
+def _is_taken(connection: apsw.Connection, key: str, path: str) -> bool:
+    """A key is never given to another document, since past runs cite it; a file that comes back gets its own again."""
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM documents WHERE source_key = ?1)"
+        " OR EXISTS (SELECT 1 FROM key_history WHERE source_key = ?1 AND path != ?2)"
+    )
+    return bool(fetch_value(connection, sql, (key, path)))
 
 
 def _insert_document(

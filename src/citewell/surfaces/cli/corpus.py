@@ -82,7 +82,7 @@ def _add_one(
             bar.show(event)
             if verbose:
                 for name in event.committed:
-                    note(f"stored {name}")
+                    note(f"stored {one_line(name, 4_000)}")
     raise AssertionError("a sync ends with its report")
 
 
