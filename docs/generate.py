@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cogapp import Cog
 
-from citewell.surfaces.wire import SCHEMA_TYPES, json_schema
+from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (

@@ -6,17 +6,19 @@ Every surface calls the same Engine; it returns values and streams of events, an
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewell.corpus.keys import split_version
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.diagnosis import examine
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
 from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.events import RunEvent
 from citewell.domain.library import (
     AddReport,
     CollectionList,
@@ -32,6 +34,8 @@ from citewell.domain.library import (
 from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
+from citewell.domain.runs import RunProfile, RunRequest, RunResult, Surface
 from citewell.packs.build import PackBuilder
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import opening_row, related_rows
@@ -42,7 +46,14 @@ from citewell.planning.strategy import plan_question
 from citewell.recording.store import RunStore
 from citewell.retrieval.rows import rarity, term_chunks
 from citewell.retrieval.search import LexicalSearch
-from citewell.settings import Settings
+from citewell.runner.profiles import PROFILES
+from citewell.settings import Settings, secret_values
+from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
+from citewell.text.canonical import canonicalize
+
+if TYPE_CHECKING:
+    from citewell.runner.desk import RunDesk
+    from citewell.runner.driver import Perform
 
 SUMMARY_CHARS = 400
 
@@ -80,11 +91,34 @@ class Engine:
         return SqliteCorpus(self.settings.corpus_path)
 
     @cached_property
-    def runs(self) -> RunStore:
+    def run_store(self) -> RunStore:
         return RunStore(self.settings.runs_path)
 
+    @cached_property
+    def runs(self) -> RunDesk:
+        """Runs: start, resume, watch, replay, compare, put away."""
+        # A search from a cold shell needs none of this.
+        from citewell.recording.redaction import Redactor
+        from citewell.runner.desk import RunDesk
+
+        redactor = Redactor(secret_values(self.settings), self.settings.data_dir)
+        return RunDesk(lambda: self.run_store, self._outside, self._clock, self.settings.data_dir, redactor.redact)
+
+    def _outside(self, run_id: str | None) -> Perform:
+        """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
+        from citewell.runner.outside import CorpusOutside
+
+        def view(lookup: str, query: str, max_chars: int) -> DocumentView:
+            return self._view(lookup, query, "evidence", max_chars)
+
+        def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+            return self.corpus.keep_texts(run_id, texts) if run_id else ()
+
+        return CorpusOutside(self.corpus, view, keep).perform
+
     def close(self) -> None:
-        for name in ("corpus", "runs"):
+        self.__dict__.pop("runs", None)
+        for name in ("corpus", "run_store"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 
@@ -105,8 +139,11 @@ class Engine:
         request = AddRequest(path, collection, source_type, tuple(excludes))
         return Sync(self.corpus, self._clock, request, private=(self.settings.data_dir,)).events()
 
-    def remove(self, names: Sequence[str]) -> RemoveReport:
-        """Forget documents by key or by path, with everything derived from them."""
+    def remove(self, names: Sequence[str], *, purge: bool = False) -> RemoveReport:
+        """Forget documents by key or by path, with everything derived from them.
+
+        Runs that cite them are named; what they quote is kept unless it is to be purged with them.
+        """
         keys: list[str] = []
         paths: list[Path] = []
         for name in names:
@@ -114,9 +151,13 @@ class Engine:
             keys += found
             paths += [path] if path else []
         unique = tuple(dict.fromkeys(keys))
+        citing = tuple(self.run_store.citing(unique)) if self.settings.runs_path.exists() else ()
+        if purge:
+            self.runs.forget(citing)
+            self.corpus.release_texts(citing)
         self.corpus.remove(unique)
         dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(path))
-        return RemoveReport(unique, len(unique), dropped)
+        return RemoveReport(unique, len(unique), dropped, citing, citing if purge else ())
 
     def _keys_named(self, name: str) -> tuple[list[str], Path | None]:
         if self.corpus.find(name) is not None:
@@ -183,13 +224,15 @@ class Engine:
 
     def _view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
         key, wanted = split_version(lookup)
-        document = self.corpus.find(key)
+        document = self.corpus.find(key) or (self.corpus.find_kept(key, wanted) if wanted else None)
         if document is None:
             raise self._no_document(key)
         digest = wanted or document.content_hash
-        length = self.corpus.text_length(key, digest)
+        kept = self.corpus.find_kept(key, digest)
+        length = kept.length if kept else self.corpus.text_length(key, digest)
         if length is None:
             raise NotFound(f"{key} never had a text with the hash {digest[:12]}….", fix=f"Try 'citewell get {key}'.")
+        is_gone = self.corpus.find(key) is None
         start, end = self._window(document, digest, length, query, mode, max_chars)
         return DocumentView(
             source_key=key,
@@ -212,7 +255,7 @@ class Engine:
             created=document.created,
             saved=document.saved,
             modified=document.modified,
-            is_current=digest == document.content_hash,
+            is_current=digest == document.content_hash and not is_gone,
             links_out=self.corpus.links_out(key),
         )
 
@@ -265,6 +308,58 @@ class Engine:
             raise BadInput("The question is empty.", fix="Write the question under 'Current question:'.")
         plan = plan_question(prompt, filters or Filters(), limits, topic=chosen.topic)
         return PackBuilder(self.corpus).build(question, plan)
+
+    def research(
+        self,
+        question: str,
+        *,
+        options: PackOptions | None = None,
+        filters: Filters | None = None,
+        surface: Surface = "cli",
+        profile: RunProfile = "local",
+        max_evidence_chars: int = MAX_EVIDENCE_CHARS,
+        deadline_seconds: float | None = None,
+        traced: bool = True,
+    ) -> AsyncIterator[RunEvent | RunResult]:
+        """Answer a question in a recorded run; events come as they happen, the result comes last."""
+        if profile not in PROFILES:
+            raise BadInput(f"The profile '{profile}' is not available.", fix=f"Choose from: {', '.join(PROFILES)}.")
+        chosen = options or PackOptions()
+        limits = OPTION_PROFILES["cli"].limits(
+            chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
+        )
+        check_between("max_evidence_chars", max_evidence_chars, 500, 500_000)
+        request = RunRequest(
+            question=canonicalize(check_question(question)),
+            profile=profile,
+            surface=surface,
+            filters=filters or Filters(),
+            limits=limits,
+            max_evidence_chars=max_evidence_chars,
+            topic=chosen.topic,
+            deadline_seconds=deadline_seconds,
+        )
+        return self.runs.start(request, traced=traced)
+
+    def show_run(self, run_id: str, *, with_events: bool = False) -> RunView:
+        """A run as it was, and what became of its sources since."""
+        return self.runs.show(run_id, self._source_state, with_events=with_events)
+
+    def _source_state(self, key: str, content_hash: str) -> CitedSource:
+        document = self.corpus.find(key)
+        if document is None:
+            return CitedSource(key, content_hash, "removed")
+        return CitedSource(key, content_hash, "unchanged" if document.content_hash == content_hash else "changed")
+
+    def prune_runs(self, *, keep_all: bool = False) -> PruneSummary:
+        """Put old runs away by the settings in force, with the texts only they kept."""
+        summary = self.runs.prune(
+            keep=self.settings.trace_keep,
+            max_age_days=self.settings.trace_max_age_days,
+            keep_all=keep_all or self.settings.trace_keep_all,
+        )
+        self.corpus.release_texts(summary.removed)
+        return summary
 
     # Diagnosis
 

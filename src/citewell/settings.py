@@ -90,6 +90,12 @@ def view_settings(settings: Settings) -> tuple[SettingView, ...]:
     return tuple(views)
 
 
+def secret_values(settings: Settings) -> tuple[str, ...]:
+    """The values that must never be shown or recorded."""
+    values = (getattr(settings, entry.name) for entry in setting_fields() if entry.metadata["secret"])
+    return tuple(value for value in values if value)
+
+
 def _data_dir(flag: Path | None, environment: Mapping[str, str]) -> Path:
     if flag is not None:
         return Path(os.path.abspath(flag.expanduser()))

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.surfaces.wire import SCHEMA_TYPES, json_schema
+from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
 NOTES = {
     "Lamp.md": "---\ntags: [lighthouse]\n---\n# Lamp\nThe lamp was lit in 1859. See [[Oil]] and [[Nowhere]].",

@@ -7,6 +7,7 @@ CitewellError              every error a user may see; `fix` says what to do nex
 │   └── StoreUnusable      a database file that must not be touched: corrupt, foreign, newer
 ├── StoreFull              the disk or the database has no room; what was saved before is safe (exit 1)
 └── WorkFailed             the work was started and failed (exit 1)
+    └── Interrupted        the person stopped it; it can be resumed (exit 130)
 
 A stopped run is a stop reason, not an exception. Surfaces map the class to an exit code or status in one place.
 """
@@ -47,6 +48,10 @@ class StoreFull(CitewellError):
 
 class WorkFailed(CitewellError):
     code = "failed"
+
+
+class Interrupted(WorkFailed):
+    code = "interrupted"
 
 
 class Unreadable(CitewellError):

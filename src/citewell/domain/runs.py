@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, get_args
+
+from citewell.domain.answers import (
+    AnswerStatus,
+    CheckedSentence,
+    Citation,
+    Contradiction,
+    Gate,
+    Truncation,
+)
+from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import Filters, Limits
 
 RunStatus = Literal["queued", "running", "interrupted", "done", "failed", "cancelled"]
 TERMINAL: frozenset[RunStatus] = frozenset({"done", "failed", "cancelled"})
@@ -85,3 +97,134 @@ class Failure:
     stage: Stage
     code: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What was asked of a run: everything it depends on beside the corpus."""
+
+    question: str
+    profile: RunProfile
+    surface: Surface
+    filters: Filters
+    limits: Limits
+    max_evidence_chars: int
+    model: str = "extractive"
+    topic: str | None = None
+    deadline_seconds: float | None = None
+
+
+VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]
+RetryAction = Literal["none", "focused_retry", "related_expansion"]
+
+
+@dataclass(frozen=True, slots=True)
+class WeakRow:
+    """A row that does not carry the answer on its own, and why."""
+
+    source_key: str
+    reason: str
+    relationship: str | None
+    missing_concepts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeResult:
+    """Whether the evidence is enough, and the one thing worth trying if it is not."""
+
+    verdict: VerdictOnEvidence
+    reason: str
+    missing_concepts: tuple[str, ...] = ()
+    weak_rows: tuple[WeakRow, ...] = ()
+    retry_action: RetryAction = "none"
+    retry_variant: str | None = None
+    expansion_lookup: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRecord:
+    """What a retry or an expansion did to the evidence: it adds, it never replaces."""
+
+    preserved: tuple[str, ...]
+    accepted: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowLedger:
+    """Where evidence went: retrieved ⊇ admitted ⊇ in prompt ⊇ cited."""
+
+    retrieved: tuple[str, ...] = ()
+    admitted: tuple[str, ...] = ()
+    in_prompt: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        steps = (self.retrieved, self.admitted, self.in_prompt, self.cited)
+        return all(set(later) <= set(earlier) for earlier, later in pairwise(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class RunMetrics:
+    """What a run took, from its log."""
+
+    seconds: float = 0.0
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    steps: int = 0
+    variants: int = 0
+    candidates_before_dedupe: int = 0
+    candidates_after_dedupe: int = 0
+    model_calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    evidence_chars: int = 0
+    answer_chars: int = 0
+    unsupported_rate: float = 0.0
+    planner_status: str = "off"
+    raw_stop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run as `runs list` shows it."""
+
+    run_id: str
+    status: RunStatus
+    stop_reason: StopReason | None
+    profile: RunProfile
+    surface: Surface
+    question: str
+    created_at: str
+    updated_at: str
+    tool_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run came to: the document every surface shows."""
+
+    run_id: str
+    status: RunStatus
+    question: str
+    profile: RunProfile
+    answer_status: AnswerStatus
+    answer_warnings: tuple[str, ...]
+    answer: str
+    truncation: Truncation
+    citations: tuple[Citation, ...]
+    sentences: tuple[CheckedSentence, ...]
+    contradictions: tuple[Contradiction, ...]
+    stop_reason: StopReason
+    warnings: tuple[str, ...]
+    provider: str
+    model: str
+    tool: str
+    tool_version: str
+    prompt_version: str
+    metrics: RunMetrics
+    gates: tuple[Gate, ...] = ()
+    flow: FlowLedger = field(default_factory=FlowLedger)
+    failure: Failure | None = None
+    trace_path: str | None = None
+    pack: ResearchPack | None = None

@@ -101,6 +101,19 @@ def text_length(connection: apsw.Connection, key: str, content_hash: str) -> int
     return None if row is None else int(row[0])
 
 
+def find_kept(connection: apsw.Connection, key: str, content_hash: str) -> Document | None:
+    """A document as a run cited it, after it is gone from the corpus."""
+    row = fetch_one(
+        connection,
+        "SELECT k.document, x.length FROM kept_texts k JOIN texts x ON x.id = k.text_id"
+        " WHERE k.source_key = ? AND x.content_hash = ? LIMIT 1",
+        (key, content_hash),
+    )
+    if row is None:
+        return None
+    return Document(source_key=key, content_hash=content_hash, length=int(row[1]), **json.loads(row[0]))
+
+
 def text_slice(connection: apsw.Connection, content_hash: str, start: int, end: int) -> str:
     """`text[start:end]` of a stored text, reading only the blocks that hold it."""
     if end <= start:

@@ -179,6 +179,19 @@ class SqliteCorpus:
     def text_length(self, key: str, content_hash: str) -> int | None:
         return reading.text_length(self.database.reader(), key, content_hash)
 
+    def find_kept(self, key: str, content_hash: str) -> Document | None:
+        return reading.find_kept(self.database.reader(), key, content_hash)
+
+    def keep_texts(self, run_id: str, texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+        """Keep what a run cites; the keys whose text is no longer there."""
+        with self.database.write() as connection:
+            return tuple(key for key, digest in texts if not writing.keep_text(connection, run_id, key, digest))
+
+    def release_texts(self, run_ids: Sequence[str]) -> None:
+        with self.database.write() as connection:
+            for run_id in run_ids:
+                writing.release_texts(connection, run_id)
+
     def slice(self, content_hash: str, start: int, end: int) -> str:
         return reading.text_slice(self.database.reader(), content_hash, start, end)
 

@@ -299,7 +299,37 @@ def delete_document(connection: apsw.Connection, document_id: int) -> None:
     _clear_derived(connection, document_id)
     connection.execute("DELETE FROM versions WHERE document_id = ?", (document_id,))
     connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
-    for text_id in texts:
+    _drop_texts(connection, texts)
+
+
+def _drop_texts(connection: apsw.Connection, text_ids: Iterable[int]) -> None:
+    """Forget texts that no document has and no run cites any more."""
+    for text_id in text_ids:
         connection.execute(
-            "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM versions WHERE text_id = ?1)", (text_id,)
+            "DELETE FROM texts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM versions WHERE text_id = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM kept_texts WHERE text_id = ?1)",
+            (text_id,),
         )
+
+
+def keep_text(connection: apsw.Connection, run_id: str, key: str, content_hash: str) -> bool:
+    """Keep a text for as long as a run exists; False where it is no longer there."""
+    row = fetch_one(
+        connection,
+        "SELECT x.id, json_object('kind', d.kind, 'source_type', d.source_type, 'collection', o.name, 'title', d.title,"
+        " 'note_path', d.note_path, 'url', d.url, 'author', d.author, 'language', d.language)"
+        " FROM versions v JOIN texts x ON x.id = v.text_id JOIN documents d ON d.id = v.document_id"
+        " JOIN collections o ON o.id = d.collection_id WHERE d.source_key = ? AND x.content_hash = ?",
+        (key, content_hash),
+    )
+    if row is None:
+        return False
+    connection.execute("INSERT OR IGNORE INTO kept_texts VALUES (?,?,?,?)", (row[0], key, run_id, row[1]))
+    return True
+
+
+def release_texts(connection: apsw.Connection, run_id: str) -> None:
+    """A run is forgotten: the texts it kept go with it, unless something else needs them."""
+    ids = [int(row[0]) for row in fetch_rows(connection, "SELECT text_id FROM kept_texts WHERE run_id = ?", (run_id,))]
+    connection.execute("DELETE FROM kept_texts WHERE run_id = ?", (run_id,))
+    _drop_texts(connection, ids)

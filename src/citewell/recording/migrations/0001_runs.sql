@@ -7,7 +7,9 @@ CREATE TABLE runs (
   stop_reason TEXT,
   tool_version TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL
+  updated_at TEXT NOT NULL,
+  -- The process that executes the run, while one does.
+  owner TEXT
 ) STRICT;
 CREATE INDEX runs_by_time ON runs(created_at);
 
@@ -23,3 +25,21 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER events_are_append_only BEFORE UPDATE ON events
 BEGIN SELECT raise(ABORT, 'the run log is append-only'); END;
+
+-- What a person asks of a run that another process executes: cancel, finish.
+CREATE TABLE controls (
+  id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs(run_id) ON DELETE CASCADE,
+  control TEXT NOT NULL,
+  at TEXT NOT NULL
+) STRICT;
+CREATE INDEX controls_by_run ON controls(run_id);
+
+-- What a finished run cites, so that forgetting a document can name the runs that quote it.
+CREATE TABLE citations (
+  run_id TEXT NOT NULL REFERENCES runs(run_id) ON DELETE CASCADE,
+  source_key TEXT NOT NULL,
+  content_hash TEXT NOT NULL,
+  PRIMARY KEY (run_id, source_key, content_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX citations_by_key ON citations(source_key);

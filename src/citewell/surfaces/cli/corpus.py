@@ -192,9 +192,10 @@ def collections(ctx: click.Context, as_json: bool) -> None:
 
 @click.command(short_help="Forget documents.")
 @click.argument("names", nargs=-1, required=True, metavar="PATH|KEY...")
+@click.option("--purge", is_flag=True, help="Also delete the runs that cite them, with what they quote.")
 @json_option
 @click.pass_context
-def remove(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
+def remove(ctx: click.Context, names: tuple[str, ...], purge: bool, as_json: bool) -> None:
     """Forget documents, their stored texts and everything derived from them. Your files stay as they are.
 
     A file that is still in a collection's folder is indexed again by the next 'citewell add', unless it is excluded.
@@ -205,11 +206,14 @@ def remove(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
       citewell remove note:vault/diary/2019-01-01
     """
     with engine(ctx) as opened:
-        report = opened.remove(names)
+        report = opened.remove(names, purge=purge)
     if as_json:
         print_json(report)
         return
     print_text(f"Forgot {report.documents} documents.")
+    if report.cited_by_runs:
+        what = "were deleted too" if purge else "keep what they quote (--purge deletes them too)"
+        print_text(f"{len(report.cited_by_runs)} runs cite them and {what}: {', '.join(report.cited_by_runs[:5])}")
     for name in report.collections:
         print_text(f"The collection {name} is empty now and was forgotten too.")
 

@@ -1,4 +1,4 @@
-"""`citewell demo`: the sample corpus in a data folder of its own, and what can be asked of it."""
+"""`citewell demo`: the sample corpus in a data folder of its own, and three questions answered from it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,29 @@ from pathlib import Path
 
 import click
 
-from citewell.app import Engine, PackOptions, open_engine
+from citewell.app import Engine, open_engine
 from citewell.domain.library import AddReport
+from citewell.domain.run_reports import DemoReport
+from citewell.domain.runs import RunResult
 from citewell.evals.sample import sample_corpus
 from citewell.settings import load_settings
+from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, print_json, print_text, style
+from citewell.surfaces.cli.execution import execute
 from citewell.surfaces.cli.options import json_option
-from citewell.surfaces.cli.research import print_pack
 
-QUESTION = "When was Orrin Head Light first lit?"
+QUESTIONS = (
+    "When was the Orrin Head Light first lit?",
+    "Why did Big Maggie's gearbox break down in February 2025?",
+    "What colour is the cottage's front door?",
+)
 
 
 @click.command(short_help="Try it on a bundled sample corpus.")
 @json_option
 @click.pass_context
 def demo(ctx: click.Context, as_json: bool) -> None:
-    """Index the bundled sample corpus and gather the evidence for a question about it.
+    """Index the bundled sample corpus and answer three questions from it, one of them rightly refused.
 
     It needs no model, no key and no network. The sample lives in a data folder of its own (--data-dir, else a temporary
     one), so your own corpus is never touched.
@@ -32,7 +39,7 @@ def demo(ctx: click.Context, as_json: bool) -> None:
     with _data_dir(ctx.find_root().obj) as folder:
         engine = open_engine(load_settings(folder))
         try:
-            _show(engine, folder, as_json=as_json)
+            _show(engine, as_json=as_json)
         finally:
             engine.close()
 
@@ -46,22 +53,26 @@ def _data_dir(chosen: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _show(engine: Engine, folder: Path, *, as_json: bool) -> None:
+def _show(engine: Engine, *, as_json: bool) -> None:
     report = _add_sample(engine)
     note(
         f"Indexed one person's notes, saved pages and PDFs: {report.documents} documents in {report.chunks} chunks,"
         f" {report.seconds:.1f} s; {report.skipped} files left out, each with its reason."
     )
-    pack = engine.research_pack(QUESTION, options=PackOptions(limit=3))
+    answers: list[RunResult] = []
+    for question in QUESTIONS:
+        result = execute(engine.research(question), quiet=True)
+        answers.append(result)
+        if not as_json:
+            print_answer(result)
+            print_text()
     if as_json:
-        print_json(pack)
+        print_json(DemoReport(report.documents, report.chunks, tuple(answers)))
         return
-    print_pack(pack, explain=False)
-    print_text()
     print_text(style("Now with your own notes:", "bold"))
     print_text("  citewell add ~/path/to/your/notes")
-    print_text('  citewell search "something you saved"')
-    print_text('  citewell research --retrieval-only "a question about it"')
+    print_text('  citewell research "a question about something you saved"')
+    print_text('  citewell search "words you remember"')
 
 
 def _add_sample(engine: Engine) -> AddReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 
 from citewell import __version__
-from citewell.domain.errors import BadInput, CitewellError, NotFound, Unavailable
+from citewell.domain.errors import BadInput, CitewellError, Interrupted, NotFound, Unavailable
 from citewell.surfaces.cli.console import note, print_json
 from citewell.surfaces.wire import error_document
 
@@ -19,6 +20,8 @@ EXIT_FAILED, EXIT_BAD_INPUT, EXIT_NOT_FOUND, EXIT_UNAVAILABLE, EXIT_CANCELLED = 
 def exit_code(error: CitewellError) -> int:
     """The exit code of an error; scripts rely on it."""
     match error:
+        case Interrupted():
+            return EXIT_CANCELLED
         case BadInput():
             return EXIT_BAD_INPUT
         case NotFound():
@@ -29,11 +32,37 @@ def exit_code(error: CitewellError) -> int:
             return EXIT_FAILED
 
 
+# In the order a newcomer needs them; a command's module is imported when it is called, so that each starts fast.
+_COMMANDS = {
+    "add": "corpus:add",
+    "status": "corpus:status",
+    "search": "reading:search",
+    "research": "research:research",
+    "runs": "runs:runs",
+    "get": "reading:get",
+    "related": "reading:related",
+    "collections": "corpus:collections",
+    "remove": "corpus:remove",
+    "stats": "corpus:stats",
+    "doctor": "corpus:doctor",
+    "demo": "demo:demo",
+    "schema": "schemas:schema",
+}
+
+
 class Commands(click.Group):
-    """The commands in the order a newcomer needs them."""
+    """The commands, found by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = _COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, name = place.partition(":")
+        command: click.Command = getattr(importlib.import_module(f"citewell.surfaces.cli.{module}"), name)
+        return command
 
 
 @click.group(
@@ -55,34 +84,11 @@ def cli(ctx: click.Context, data_dir: Path | None) -> None:
     Start here:
       citewell add ~/notes                      index a folder of notes, pages and PDFs
       citewell search "heat pump noise"         find passages
-      citewell research --retrieval-only "why is the heat pump loud?"
+      citewell research "why is the heat pump loud?"   an answer, every sentence cited
       citewell get note:notes/heat-pump         read a document
       citewell status --problems                what was not indexed, and why
     """
     ctx.obj = data_dir
-
-
-def _register() -> None:
-    from citewell.surfaces.cli import corpus, demo, reading, research
-
-    for command in (
-        corpus.add,
-        corpus.status,
-        reading.search,
-        research.research,
-        reading.get,
-        reading.related,
-        corpus.collections,
-        corpus.remove,
-        corpus.stats,
-        corpus.doctor,
-        demo.demo,
-        reading.schema,
-    ):
-        cli.add_command(command)
-
-
-_register()
 
 
 def main() -> None:

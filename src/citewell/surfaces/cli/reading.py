@@ -1,4 +1,4 @@
-"""Commands that read the corpus: search, get, related, and the schemas of what they print."""
+"""Commands that read the corpus: search, get, related."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from citewell.domain.documents import ContentMode, DocumentView
-from citewell.domain.errors import NotFound, Unavailable
+from citewell.domain.errors import Unavailable
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.library import SearchResult
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
-from citewell.surfaces.wire import SCHEMA_TYPES, SchemaList, json_schema
 
 SHOWN_CHARS = 320
 
@@ -169,20 +168,3 @@ def related(ctx: click.Context, key: str, limit: int, as_json: bool) -> None:
         print_row(number, row, explain=False)
     if found.unresolved:
         print_text(f"Links that lead nowhere: {', '.join(one_line(name, 60) for name in found.unresolved)}")
-
-
-@click.command(short_help="Print a JSON Schema.")
-@click.argument("name", required=False)
-@json_option
-def schema(name: str | None, as_json: bool) -> None:
-    """Print the JSON Schema of what a command prints with --json; without a name, list them."""
-    if name is None:
-        names = tuple(SCHEMA_TYPES)
-        if as_json:
-            print_json(SchemaList(names))
-        else:
-            print_text("\n".join(names))
-        return
-    if name not in SCHEMA_TYPES:
-        raise NotFound(f"There is no schema named {name}.", fix=f"Known are: {', '.join(SCHEMA_TYPES)}.")
-    print_json(json_schema(name))

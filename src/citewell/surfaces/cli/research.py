@@ -1,4 +1,4 @@
-"""`citewell research`."""
+"""`citewell research`: a question answered in a recorded run, or its evidence alone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ import click
 from citewell.app import PackOptions
 from citewell.domain.errors import BadInput
 from citewell.domain.packs import ResearchPack
+from citewell.domain.runs import RunProfile
 from citewell.surfaces.cli.console import one_line, print_json, print_text, style
+from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
 from citewell.surfaces.cli.reading import print_row
+from citewell.surfaces.cli.runs import show_result
 
 
-@click.command(short_help="Gather the evidence for a question.")
+@click.command(short_help="Answer a question, with citations.")
 @click.argument("question")
-@click.option("--retrieval-only", is_flag=True, help="Print the research pack: evidence, coverage, next steps.")
+@click.option("--retrieval-only", is_flag=True, help="Only gather: print the research pack, record nothing.")
+@click.option(
+    "--profile", type=click.Choice(("local",)), default="local", show_default=True, help="What the run may use."
+)
+@click.option(
+    "--max-evidence-chars", type=int, default=24_000, show_default=True, help="Evidence an answer is made from."
+)
+@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of the run (default 90).")
+@click.option("--no-trace", is_flag=True, help="Leave nothing on disk; the run cannot be resumed or replayed.")
+@click.option("--keep-all-traces", is_flag=True, help="Do not put old runs away.")
 @click.option("--limit", type=int, help="How many rows of evidence (default 8).")
 @click.option("--max-chars-per-doc", type=int, help="Size of each row's window (default 700).")
 @click.option("--include-related", is_flag=True, default=None, help="Add documents linked with the evidence.")
@@ -39,25 +51,46 @@ def research(
     related_limit: int | None,
     topic: str | None,
     explain: bool,
+    profile: RunProfile,
+    max_evidence_chars: int,
+    timeout: float | None,
+    no_trace: bool,
+    keep_all_traces: bool,
     as_json: bool,
     **chosen: Any,
-) -> None:
-    """Gather the evidence for a question from everything you have saved.
+) -> int:
+    """Answer a question from everything you have saved; every sentence is bound to the passage it comes from.
+
+    The run is recorded: see 'citewell runs'. Without a model the answer is quoted from your documents.
 
     \b
     Examples:
-      citewell research --retrieval-only "when was the lantern restored?"
-      citewell research --retrieval-only "kelp line spacing" --tag kelp --json
+      citewell research "when was the lantern restored?"
+      citewell research "kelp line spacing" --tag kelp --json
+      citewell research --retrieval-only "kelp line spacing"
     """
-    if not retrieval_only:
-        raise BadInput("Written answers are not part of this version.", fix="Add --retrieval-only to see the evidence.")
     options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic)
+    filters = filters_from(chosen)
     with engine(ctx) as opened:
-        pack = opened.research_pack(question, options=options, filters=filters_from(chosen))
-    if as_json:
-        print_json(pack)
-        return
-    print_pack(pack, explain=explain)
+        if retrieval_only:
+            pack = opened.research_pack(question, options=options, filters=filters)
+            print_json(pack) if as_json else print_pack(pack, explain=explain)
+            return 0
+        if timeout is not None and timeout <= 0:
+            raise BadInput(f"--timeout is {timeout}.", fix="Give the run at least a second or two.")
+        events = opened.research(
+            question,
+            options=options,
+            filters=filters,
+            profile=profile,
+            max_evidence_chars=max_evidence_chars,
+            deadline_seconds=timeout,
+            traced=not no_trace,
+        )
+        result = execute(events, quiet=not wants_progress())
+        if not no_trace:
+            opened.prune_runs(keep_all=keep_all_traces)
+    return show_result(result, as_json)
 
 
 def print_pack(pack: ResearchPack, *, explain: bool) -> None:

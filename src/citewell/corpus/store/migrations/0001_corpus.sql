@@ -72,6 +72,16 @@ CREATE TABLE versions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX versions_by_text ON versions(text_id);
 
+-- Texts that runs cite are kept, with what the document was, also after it is edited or removed.
+CREATE TABLE kept_texts (
+  text_id INTEGER NOT NULL REFERENCES texts(id),
+  source_key TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (text_id, source_key, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX kept_texts_by_run ON kept_texts(run_id);
+
 -- The paths a key has stood for: a renamed file keeps its key.
 CREATE TABLE key_history (
   source_key TEXT NOT NULL,

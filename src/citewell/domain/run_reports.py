@@ -1,0 +1,124 @@
+"""What commands about runs report: lists, one run, replays, differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from citewell.domain.events import RunEvent
+from citewell.domain.runs import RunResult, RunStatus, RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class RunList:
+    runs: tuple[RunSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A cited source as it is today: an answer shown again says when its ground has changed."""
+
+    source_key: str
+    content_hash: str
+    state: Literal["unchanged", "changed", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run: what it came to, or how far it is."""
+
+    summary: RunSummary
+    result: RunResult | None
+    sources: tuple[CitedSource, ...]
+    events: tuple[RunEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """Whether playing a record back gives the same result, byte for byte."""
+
+    run_id: str
+    identical: bool
+    sha256: str
+    mode: Literal["exact", "tolerant"]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChange:
+    same: bool
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceChange:
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    reordered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitationChange:
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CostChange:
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiff:
+    """How two runs differ, or a run and what today's harness makes of its question."""
+
+    a: str
+    b: str
+    same: bool
+    answer: AnswerChange
+    evidence: EvidenceChange
+    citations: CitationChange
+    plan: dict[str, Change]
+    cost: CostChange
+    stop_reason: Change
+
+
+@dataclass(frozen=True, slots=True)
+class ControlReport:
+    run_id: str
+    control: Literal["cancel", "finish"]
+    status: RunStatus
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    run_id: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PruneSummary:
+    kept: int
+    removed: tuple[str, ...]
+    skipped_active: tuple[str, ...]
+    not_ours: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoReport:
+    """What the demo indexed and answered."""
+
+    documents: int
+    chunks: int
+    answers: tuple[RunResult, ...]

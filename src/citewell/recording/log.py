@@ -1,0 +1,104 @@
+"""The run log: append-only entries, each chained to the one before. It is the single truth about a run.
+
+The chain shows any changed, missing or reordered entry. It does not protect against someone who rewrites the whole
+log: it is a seal against damage and tampering in part, not a signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from citewell.domain.errors import WorkFailed
+from citewell.domain.events import EventKind, RunEvent
+
+LOG_SCHEMA = "run_log.v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something to be put on record."""
+
+    kind: EventKind
+    body: dict[str, Any]
+
+
+class RunLog(Protocol):
+    """Where the entries of one run go."""
+
+    run_id: str
+
+    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+        """Put entries on record, all or none."""
+        ...
+
+    def events(self) -> list[RunEvent]: ...
+
+    def controls(self) -> list[str]:
+        """What was asked of the run since it was last asked for: `cancel`, `finish`."""
+        ...
+
+
+def canonical_json(value: object) -> bytes:
+    """The one JSON form that digests are made of."""
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def entry_digest(previous: str, run_id: str, sequence: int, at: str, kind: str, body: dict[str, Any]) -> str:
+    """The digest of an entry, which covers the digest of the one before."""
+    entry = {"run_id": run_id, "sequence": sequence, "at": at, "kind": kind, "body": body}
+    return hashlib.sha256(previous.encode() + b"\n" + canonical_json(entry)).hexdigest()
+
+
+def chained(run_id: str, previous: RunEvent | None, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+    """Entries as events that continue a chain."""
+    events: list[RunEvent] = []
+    last, sequence = (previous.digest, previous.sequence + 1) if previous else ("", 0)
+    for entry in entries:
+        # Through JSON and back, so that what is in memory is what will be read again.
+        body = msgspec.json.decode(canonical_json(entry.body))
+        last = entry_digest(last, run_id, sequence, at, entry.kind, body)
+        events.append(RunEvent(run_id, sequence, at, entry.kind, body, last))
+        sequence += 1
+    return events
+
+
+def verify_chain(events: Sequence[RunEvent]) -> None:
+    """Refuse a log in which anything was changed, removed or reordered."""
+    previous = ""
+    for number, event in enumerate(events):
+        wanted = entry_digest(previous, event.run_id, event.sequence, event.at, event.kind, event.body)
+        if event.sequence != number or event.digest != wanted or event.run_id != events[0].run_id:
+            raise WorkFailed(
+                f"The record of run {events[0].run_id} was changed at entry {number}: it cannot be trusted.",
+                fix="Use an untouched copy of the run.",
+            )
+        previous = event.digest
+
+
+class MemoryLog:
+    """A log that leaves nothing on disk: for runs without a trace, and for tests."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self._events: list[RunEvent] = []
+        self._controls: list[str] = []
+
+    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+        added = chained(self.run_id, self._events[-1] if self._events else None, entries, at)
+        self._events += added
+        return added
+
+    def events(self) -> list[RunEvent]:
+        return list(self._events)
+
+    def request(self, control: str) -> None:
+        self._controls.append(control)
+
+    def controls(self) -> list[str]:
+        asked, self._controls = self._controls, []
+        return asked

@@ -1,0 +1,643 @@
+"""The trace of a run: a folder of files that tells the whole run, and that shows when a byte of it was changed.
+
+    research-runs/<run_id>/   run.md  run.json  planner-input.md  planner-output.json  synthesis-input.md  log.jsonl
+                              .complete   the marker, written last: the hash and size of every other file
+
+A trace is built aside under a name that starts with a dot and then renamed, so it is there whole or not at all. Whoever
+works on a folder holds a lock on it: readers share it, writing and deleting exclude. The hashes are a seal against
+damage and tampering in part; they do not protect against someone who writes a whole new trace. Nothing is redacted
+here: what reaches a log was redacted before it was recorded.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from citewell.domain.answers import AnswerStatus, CheckedSentence, Citation, Contradiction, Draft, Gate, Truncation
+from citewell.domain.errors import BadInput, CitewellError, NotFound, StoreFull, Unavailable, WorkFailed
+from citewell.domain.events import RunEvent
+from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import QueryPlan
+from citewell.domain.runs import (
+    Failure,
+    FlowLedger,
+    RunMetrics,
+    RunProfile,
+    RunRequest,
+    RunResult,
+    RunStatus,
+    StopReason,
+    Surface,
+)
+from citewell.recording.log import canonical_json, verify_chain
+from citewell.recording.rendering import escape, fence, rejected_answer, render_markdown
+
+TRACE_SCHEMA = "research_trace.v1"
+TRACES = "research-runs"
+MARKER = ".complete"
+FILES = ("log.jsonl", "planner-input.md", "planner-output.json", "run.json", "run.md", "synthesis-input.md")
+MAX_TRACE_BYTES = 200 * 1024 * 1024
+MAX_MARKER_BYTES = 64 * 1024
+
+RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
+_ASIDE = re.compile(rf"\.{RUN_ID.pattern}\.[0-9a-f]{{16}}\.(?:new|gone)")
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
+_SYNTHESIS_HEAD = "# Synthesis input\n\n"
+_Document = TypeVar("_Document")
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file of a trace, as it was written."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What the marker says. It follows from the other files, so it is compared byte by byte."""
+
+    run_id: str
+    schema: str
+    created_at: str
+    finished_at: str
+    log_digest: str
+    files: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSummary:
+    """What the answer was made from; the text itself is in `synthesis-input.md`."""
+
+    chars: int
+    source_keys: tuple[str, ...]
+    truncation: Truncation
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """The answer and its checks. A rejected answer stands in `rejected_answer` only, never in `answer`."""
+
+    answer: str
+    status: AnswerStatus
+    warnings: tuple[str, ...]
+    is_rejected: bool
+    rejected_answer: str | None
+    citations: tuple[Citation, ...]
+    sentences: tuple[CheckedSentence, ...]
+    contradictions: tuple[Contradiction, ...]
+    gates: tuple[Gate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceMetrics(RunMetrics):
+    artifact_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What made the run."""
+
+    tool: str
+    tool_version: str
+    prompt_version: str
+    provider: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceDocument:
+    """`run.json`. A field added later has a default, so that older traces stay readable."""
+
+    schema_version: str
+    run_id: str
+    surface: Surface
+    profile: RunProfile
+    status: RunStatus
+    question: str
+    original_question: str
+    retrieval_question: str
+    prior_question_ids: tuple[str, ...]
+    pinned_keys: tuple[str, ...]
+    merged_prior_evidence: tuple[str, ...]
+    created_at: str
+    finished_at: str
+    stop_reason: StopReason
+    failure: Failure | None
+    warnings: tuple[str, ...]
+    prepared_synthesis: PreparedSummary
+    synthesis: Synthesis
+    flow: FlowLedger
+    metrics: TraceMetrics
+    versions: Versions
+    artifacts: tuple[Artifact, ...]
+    pack: ResearchPack | None
+    events: tuple[RunEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace that was read whole and found untouched."""
+
+    run_id: str
+    document: TraceDocument
+    events: tuple[RunEvent, ...]
+    plan: QueryPlan | None
+    markdown: str
+    planner_input: str
+    synthesis_input: str
+    log_digest: str
+    files: Mapping[str, bytes] = field(repr=False)
+
+
+def check_run_id(run_id: str) -> str:
+    """The id, if it is one: nothing else ever becomes part of a path."""
+    if not RUN_ID.fullmatch(run_id):
+        raise BadInput(f"{run_id!r} is not the id of a run.", fix="See 'citewell runs list'.")
+    return run_id
+
+
+def trace_folder(root: Path, run_id: str) -> Path:
+    """Where the trace of a run is, or would be."""
+    return root / TRACES / check_run_id(run_id)
+
+
+# Writing
+
+
+def write_trace(
+    root: Path,
+    result: RunResult,
+    events: Sequence[RunEvent],
+    synthesis_input: str,
+    plan: QueryPlan | None,
+    *,
+    draft: Draft | None = None,
+) -> Path:
+    """Write the trace of a run and return its folder; `draft` is what a failed verification rejected.
+
+    A run that already has this trace keeps it; one that was resumed since gets the longer one in its place.
+    """
+    place = trace_folder(root, result.run_id)
+    files = trace_files(result, events, synthesis_input, plan, draft)
+    with disk_errors(f"The trace of run {result.run_id}"):
+        _make_traces_folder(place.parent)
+        sweep(place.parent)
+        with _new_folder(place) as (aside, folder):
+            for name in (*FILES, MARKER):
+                _write_file(folder, name, files[name])
+            os.fsync(folder)
+            _give_name(aside, place, events)
+        _sync_folder(place.parent)
+    return place
+
+
+def trace_files(
+    result: RunResult,
+    events: Sequence[RunEvent],
+    synthesis_input: str,
+    plan: QueryPlan | None,
+    draft: Draft | None = None,
+) -> dict[str, bytes]:
+    """Every file of a trace with its content; the same run gives the same bytes."""
+    request = _request(result.run_id, events)
+    files = {
+        "run.md": render_markdown(result, events, draft=draft).encode("utf-8"),
+        "planner-input.md": _planner_input(request, plan).encode("utf-8"),
+        "planner-output.json": _readable_json(plan),
+        "synthesis-input.md": (_SYNTHESIS_HEAD + fence(synthesis_input)).encode("utf-8", "backslashreplace"),
+        "log.jsonl": b"".join(canonical_json(event) + b"\n" for event in events),
+    }
+    artifacts = _artifacts(files)
+    document = TraceDocument(
+        schema_version=TRACE_SCHEMA,
+        run_id=result.run_id,
+        surface=request.surface,
+        profile=result.profile,
+        status=result.status,
+        question=result.question,
+        original_question=request.question,
+        retrieval_question=result.pack.question if result.pack else request.question,
+        prior_question_ids=(),
+        pinned_keys=plan.source_keys if plan else (),
+        merged_prior_evidence=(),
+        created_at=events[0].at,
+        finished_at=events[-1].at,
+        stop_reason=result.stop_reason,
+        failure=result.failure,
+        warnings=result.warnings,
+        prepared_synthesis=PreparedSummary(len(synthesis_input), result.flow.in_prompt, result.truncation),
+        synthesis=_synthesis(result, rejected_answer(result, events, draft)),
+        flow=result.flow,
+        metrics=TraceMetrics(
+            **msgspec.to_builtins(result.metrics), artifact_bytes=sum(artifact.bytes for artifact in artifacts)
+        ),
+        versions=Versions(
+            *(result.tool, result.tool_version, result.prompt_version, result.provider, result.model),
+        ),
+        artifacts=artifacts,
+        pack=result.pack,
+        events=tuple(events),
+    )
+    files["run.json"] = _readable_json(document)
+    files[MARKER] = _marker(result.run_id, events, files)
+    if (size := sum(map(len, files.values()))) > MAX_TRACE_BYTES:
+        raise WorkFailed(f"The trace of run {result.run_id} would have {size} bytes, more than any reader accepts.")
+    return files
+
+
+def _request(run_id: str, events: Sequence[RunEvent]) -> RunRequest:
+    """What was asked, from the first entry of a log that belongs to this run and is whole."""
+    check_run_id(run_id)
+    if not events or events[0].kind != "run_started" or events[0].run_id != run_id:
+        raise WorkFailed(f"The record of run {run_id} does not begin with the start of this run.")
+    verify_chain(events)
+    return _convert(events[0].body.get("request"), RunRequest, "log.jsonl")
+
+
+def _synthesis(result: RunResult, refused: str | None) -> Synthesis:
+    return Synthesis(
+        answer=result.answer if refused is None else "",
+        status=result.answer_status,
+        warnings=result.answer_warnings,
+        is_rejected=refused is not None,
+        rejected_answer=refused,
+        citations=result.citations,
+        sentences=result.sentences,
+        contradictions=result.contradictions,
+        gates=result.gates,
+    )
+
+
+def _planner_input(request: RunRequest, plan: QueryPlan | None) -> str:
+    given = {
+        "question": request.question,
+        "filters": request.filters,
+        "limits": request.limits,
+        "topic": request.topic,
+    }
+    planner = f"Planner: {escape(plan.planner)}" if plan else "Nothing was planned."
+    options = fence(_readable_json(given).decode("utf-8").rstrip("\n"), "json")
+    return f"# Planner input\n\n{planner}\n\n> {escape(request.question)}\n\n{options}"
+
+
+def _readable_json(value: object) -> bytes:
+    return msgspec.json.format(canonical_json(value), indent=2) + b"\n"
+
+
+def _artifacts(files: Mapping[str, bytes]) -> tuple[Artifact, ...]:
+    return tuple(
+        Artifact(name, len(files[name]), hashlib.sha256(files[name]).hexdigest()) for name in FILES if name in files
+    )
+
+
+def _marker(run_id: str, events: Sequence[RunEvent], files: Mapping[str, bytes]) -> bytes:
+    manifest = Manifest(run_id, TRACE_SCHEMA, events[0].at, events[-1].at, events[-1].digest, _artifacts(files))
+    return canonical_json(manifest) + b"\n"
+
+
+@contextmanager
+def disk_errors(what: str) -> Iterator[None]:
+    """Turn the system's errors into ones that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if error.errno in _NO_ROOM:
+            raise StoreFull(
+                f"{what} could not be written: {reason}. Nothing of it was left behind.",
+                fix="Free some disk space; the run itself is on record.",
+            ) from error
+        raise Unavailable(
+            f"{what} cannot be written: {reason}.", fix="Check the folder and its permissions."
+        ) from error
+
+
+def _make_traces_folder(traces: Path) -> None:
+    with suppress(FileExistsError):
+        traces.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        traces.mkdir(mode=0o700)
+        _sync_folder(traces.parent)
+    if not stat.S_ISDIR(traces.lstat().st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, f"{TRACES} is not a folder of its own")
+
+
+@contextmanager
+def _new_folder(place: Path) -> Iterator[tuple[Path, int]]:
+    """A new locked folder beside `place`; what still has that name at the end is removed."""
+    with ExitStack() as stack:
+        aside, folder = _make_locked(place, stack)
+        try:
+            yield aside, folder
+        finally:
+            if _is_at(aside, folder):
+                discard(aside, folder)
+
+
+def _make_locked(place: Path, stack: ExitStack) -> tuple[Path, int]:
+    while True:
+        aside = _aside(place, "new")
+        aside.mkdir(mode=0o700)
+        # Before it is locked, a sweep may take it for one that was left behind.
+        with suppress(FileNotFoundError):
+            return aside, stack.enter_context(locked(aside, fcntl.LOCK_EX))
+
+
+def _aside(place: Path, why: str) -> Path:
+    return place.with_name(f".{place.name}.{secrets.token_hex(8)}.{why}")
+
+
+def _write_file(folder: int, name: str, content: bytes) -> None:
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _give_name(aside: Path, place: Path, events: Sequence[RunEvent]) -> None:
+    """Put a finished folder in its place, unless the same trace is there already."""
+    try:
+        os.rename(aside, place)
+        return
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise
+    try:
+        there = read_trace(place).events
+    except CitewellError as error:
+        raise WorkFailed(
+            f"{TRACES}/{place.name} is there already and is not a trace that this run wrote: {error.message}",
+            fix=f"Move {TRACES}/{place.name} away.",
+        ) from error
+    if there != tuple(events[: len(there)]):
+        raise WorkFailed(f"Run {place.name} has another trace already.", fix=f"Move {TRACES}/{place.name} away.")
+    if len(there) < len(events):
+        _replace(aside, place)
+
+
+def _replace(aside: Path, place: Path) -> None:
+    """Put a longer trace of the same run in place; a crash in between is mended from the log in `runs.db`."""
+    with locked(place, fcntl.LOCK_EX) as folder:
+        if foreign := foreign_names(folder):
+            raise WorkFailed(
+                f"{TRACES}/{place.name} holds files that are not part of the trace: {', '.join(foreign)}.",
+                fix="Move them away.",
+            )
+        take_away(place, folder)
+        os.rename(aside, place)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# Folders: locks, and removing what is ours
+
+
+@contextmanager
+def locked(path: Path, how: int) -> Iterator[int]:
+    """An open folder that has this name and is locked until the end."""
+    folder = _open_locked(path, how)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _open_locked(path: Path, how: int) -> int:
+    while True:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            _lock(folder, how)
+            # While we waited it may have been renamed: then what we hold is not what the caller means.
+            if _is_at(path, folder):
+                return folder
+        except BaseException:
+            os.close(folder)
+            raise
+        os.close(folder)
+
+
+def _lock(folder: int, how: int) -> None:
+    """Lock a folder; a file system without locks goes without."""
+    try:
+        fcntl.flock(folder, how)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            raise
+
+
+def _is_at(path: Path, folder: int) -> bool:
+    """Whether an open folder still has this name."""
+    try:
+        there, here = path.lstat(), os.fstat(folder)
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+
+def take_away(place: Path, folder: int) -> None:
+    """Remove a trace that the caller has locked: first its name, so that nobody sees it half gone."""
+    gone = _aside(place, "gone")
+    os.rename(place, gone)
+    if not discard(gone, folder):
+        os.rename(gone, place)  # somebody put files of their own into it: those stay
+
+
+def foreign_names(folder: int) -> list[str]:
+    """What lies in the folder of a trace and is not part of it."""
+    return sorted(set(os.listdir(folder)) - {MARKER, *FILES})
+
+
+def discard(path: Path, folder: int) -> bool:
+    """Remove the files we write, the marker first, and the folder if it is empty then; nothing else."""
+    for name in (MARKER, *FILES):
+        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
+            os.unlink(name, dir_fd=folder)
+    try:
+        path.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def sweep(traces: Path) -> None:
+    """Remove what writers and removers that were killed left aside; one that still works holds its lock."""
+    with os.scandir(traces) as scan:
+        left = [entry.name for entry in scan if _ASIDE.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+    for name in left:
+        with suppress(OSError), locked(traces / name, fcntl.LOCK_EX | fcntl.LOCK_NB) as folder:
+            discard(traces / name, folder)
+
+
+def is_aside(name: str) -> bool:
+    """Whether a name is one that we give to what is being written or removed."""
+    return _ASIDE.fullmatch(name) is not None
+
+
+# Reading
+
+
+def read_trace(folder: Path) -> Trace:
+    """A trace, refused if it is not complete or if anything in it was changed."""
+    try:
+        with locked(folder, fcntl.LOCK_SH) as descriptor:
+            files = read_files(descriptor)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"There is no trace {folder.name}.", fix="See 'citewell runs list'.") from None
+    except OSError as error:
+        raise Unavailable(
+            f"The trace {folder.name} cannot be read: {error.strerror}.", fix="Check the folder and its permissions."
+        ) from error
+    trace = trace_from_files(files)
+    if RUN_ID.fullmatch(folder.name) and folder.name != trace.run_id:
+        raise _changed(f"the folder {folder.name} holds run {trace.run_id}")
+    return trace
+
+
+def read_files(folder: int, names: Sequence[str] = (MARKER, *FILES)) -> dict[str, bytes]:
+    """The files of a trace that are there, as regular files of its own and not too large."""
+    files: dict[str, bytes] = {}
+    left = MAX_TRACE_BYTES
+    for name in names:
+        with suppress(FileNotFoundError):
+            files[name] = _read_file(folder, name, MAX_MARKER_BYTES if name == MARKER else left)
+            left -= len(files[name])
+    return files
+
+
+def _read_file(folder: int, name: str, limit: int) -> bytes:
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _changed(f"{name} is a symbolic link") from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _changed(f"{name} is not a regular file")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise _changed(f"{name} is larger than any file of a trace")
+    return content
+
+
+def trace_from_files(files: Mapping[str, bytes]) -> Trace:
+    """A trace from the content of its files, refused unless every byte is what the run wrote."""
+    manifest = read_manifest(files.get(MARKER))
+    _compare_files(manifest, files)
+    events = _read_log(files["log.jsonl"])
+    if events[0].run_id != manifest.run_id or events[-1].digest != manifest.log_digest:
+        raise _changed(f"log.jsonl does not end as {MARKER} says")
+    if files[MARKER] != _marker(manifest.run_id, events, files):
+        raise _changed(f"{MARKER} does not follow from the other files")
+    document: TraceDocument = _decode(files["run.json"], TraceDocument, "run.json")
+    if (document.schema_version, document.run_id, document.events) != (TRACE_SCHEMA, manifest.run_id, events):
+        raise _changed("run.json does not tell what log.jsonl does")
+    return Trace(
+        run_id=manifest.run_id,
+        document=document,
+        events=events,
+        plan=_decode(files["planner-output.json"], QueryPlan | None, "planner-output.json"),
+        markdown=_text(files["run.md"], "run.md"),
+        planner_input=_text(files["planner-input.md"], "planner-input.md"),
+        synthesis_input=_fenced(_text(files["synthesis-input.md"], "synthesis-input.md")),
+        log_digest=manifest.log_digest,
+        files=files,
+    )
+
+
+def read_manifest(marker: bytes | None) -> Manifest:
+    """What a marker says, if it is one of ours and of a form we know."""
+    if marker is None:
+        raise _changed(f"{MARKER} is missing, so the trace was never finished")
+    schema = _decode(marker, dict[str, Any], MARKER).get("schema")
+    if schema != TRACE_SCHEMA:
+        raise _unknown_schema(schema)
+    manifest: Manifest = _decode(marker, Manifest, MARKER)
+    if not RUN_ID.fullmatch(manifest.run_id):
+        raise _changed(f"{MARKER} names no run")
+    return manifest
+
+
+def _unknown_schema(schema: object) -> WorkFailed:
+    known = re.fullmatch(r"research_trace\.v([1-9][0-9]{0,5})", schema) if isinstance(schema, str) else None
+    if known is None:
+        return _changed(f"{MARKER} names no schema of Citewell")
+    return WorkFailed(
+        f"The trace was written by a newer Citewell ({schema}; this one reads {TRACE_SCHEMA}).",
+        fix="Upgrade Citewell to read it, or open its run.md.",
+    )
+
+
+def _compare_files(manifest: Manifest, files: Mapping[str, bytes]) -> None:
+    if tuple(artifact.name for artifact in manifest.files) != FILES:
+        raise _changed(f"{MARKER} does not list the files of a trace")
+    for artifact in manifest.files:
+        content = files.get(artifact.name)
+        if content is None:
+            raise _changed(f"{artifact.name} is missing")
+        if len(content) != artifact.bytes:
+            raise _changed(f"{artifact.name} has {len(content)} bytes instead of {artifact.bytes}")
+        if hashlib.sha256(content).hexdigest() != artifact.sha256:
+            raise _changed(f"{artifact.name} has another sha256 than {MARKER} says")
+
+
+def _read_log(content: bytes) -> tuple[RunEvent, ...]:
+    events = tuple(_decode(line, RunEvent, "log.jsonl") for line in content.splitlines())
+    if not events:
+        raise _changed("log.jsonl is empty")
+    verify_chain(events)
+    return events
+
+
+def _fenced(text: str) -> str:
+    """The text inside the one fenced block of `synthesis-input.md`."""
+    opening, _, rest = text.removeprefix(_SYNTHESIS_HEAD).partition("\n")
+    return rest.removesuffix(f"\n{opening.removesuffix('text')}\n")
+
+
+def _text(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _changed(f"{name} is not UTF-8") from None
+
+
+def _decode(content: bytes, form: Any, name: str) -> Any:
+    try:
+        return msgspec.json.decode(content, type=form)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _changed(f"{name} cannot be read ({error})") from None
+
+
+def _convert(value: object, form: type[_Document], name: str) -> _Document:
+    try:
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        raise _changed(f"{name} cannot be read ({error})") from None
+
+
+def _changed(what: str) -> WorkFailed:
+    return WorkFailed(f"The trace cannot be trusted: {what}.", fix="Use an untouched copy of the run.")

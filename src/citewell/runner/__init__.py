@@ -1,0 +1,1 @@
+"""Runs: a pure machine decides, a driver acts, one log remembers."""

@@ -1,0 +1,251 @@
+"""What a run can do and what it can see, as values.
+
+An *io* action reaches outside and its observation is recorded; a *compute* action is pure, so a replay does it again
+and compares the digest. Control observations come from the person or the clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.documents import DocumentView
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import Filters, Limits, QueryPlan
+from citewell.domain.runs import JudgeResult, Stage
+
+# Actions
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan:
+    question: str
+    filters: Filters
+    limits: Limits
+    topic: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieve:
+    """Search every variant of a plan and build the pack; the first pass never includes related rows."""
+
+    question: str
+    plan: QueryPlan
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """Read more of the top rows around the question, in the same windows `get` shows."""
+
+    lookups: tuple[str, ...]
+    query: str
+    max_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Follow the links of one row."""
+
+    lookup: str
+    limit: int
+    max_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCoverage:
+    pack: ResearchPack
+    retries_left: int
+    expansions_left: int
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    pack: ResearchPack
+    max_evidence_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Answer from the prepared evidence without a model."""
+
+    prepared: PreparedSynthesis
+    plan: QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    question: str
+    draft: Draft
+    prepared: PreparedSynthesis
+    plan: QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTexts:
+    """Keep the texts an answer cites for as long as the run exists."""
+
+    texts: tuple[tuple[str, str], ...]
+
+
+Action = MakePlan | Retrieve | Inspect | Expand | JudgeCoverage | Prepare | Extract | Verify | KeepTexts
+ActionKind = Literal["io", "compute"]
+
+IO_ACTIONS = (Retrieve, Inspect, Expand, KeepTexts)
+
+
+def kind_of(action: Action) -> ActionKind:
+    return "io" if isinstance(action, IO_ACTIONS) else "compute"
+
+
+STAGES: dict[type[Any], Stage] = {
+    MakePlan: "plan",
+    Retrieve: "retrieve",
+    Inspect: "inspect_top",
+    JudgeCoverage: "judge_coverage",
+    Expand: "optional_expand_or_retry",
+    Prepare: "prepare_synthesis",
+    Extract: "synthesize",
+    Verify: "verify",
+    KeepTexts: "persist_trace",
+}
+
+
+def stage_of(action: Action) -> Stage:
+    """The stage an action belongs to; a second retrieval is the retry."""
+    if isinstance(action, Retrieve) and action.attempt > 1:
+        return "optional_expand_or_retry"
+    return STAGES[type(action)]
+
+
+# Observations
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMade:
+    plan: QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    pack: ResearchPack
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    views: tuple[DocumentView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    rows: tuple[EvidenceRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    result: JudgeResult
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    prepared: PreparedSynthesis
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True)
+class TextsKept:
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ActionFailed:
+    """An action that could not be done; the run decides what that means."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """Somebody wants the run to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRequested:
+    """Somebody wants an answer now, from what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The time for gathering is over."""
+
+
+Observation = (
+    PlanMade
+    | Retrieved
+    | Inspected
+    | Expanded
+    | Judged
+    | Prepared
+    | Drafted
+    | Verified
+    | TextsKept
+    | ActionFailed
+    | CancelRequested
+    | FinishRequested
+    | DeadlinePassed
+)
+CONTROLS = (CancelRequested, FinishRequested, DeadlinePassed)
+
+_OBSERVATIONS: dict[str, type[Any]] = {
+    entry.__name__: entry
+    for entry in (
+        PlanMade,
+        Retrieved,
+        Inspected,
+        Expanded,
+        Judged,
+        Prepared,
+        Drafted,
+        Verified,
+        TextsKept,
+        ActionFailed,
+        CancelRequested,
+        FinishRequested,
+        DeadlinePassed,
+    )
+}
+
+
+def digest(value: object) -> str:
+    """The hash of a value's canonical JSON, the same for a value and for what is read back from its JSON."""
+    return hashlib.sha256(msgspec.json.encode(msgspec.to_builtins(value), order="deterministic")).hexdigest()
+
+
+def action_digest(action: Action) -> str:
+    """The name under which an action's observation is filed."""
+    return digest([type(action).__name__, action])
+
+
+def encode_observation(observation: Observation) -> dict[str, Any]:
+    return {"type": type(observation).__name__, "value": msgspec.to_builtins(observation)}
+
+
+def decode_observation(body: dict[str, Any]) -> Observation:
+    observation: Observation = msgspec.convert(body["value"], _OBSERVATIONS[body["type"]])
+    return observation

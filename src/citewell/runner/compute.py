@@ -1,0 +1,56 @@
+"""Compute actions: pure functions of what was gathered, done again on every replay."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from citewell.planning.chat_prompt import parse_chat_prompt
+from citewell.planning.strategy import plan_question
+from citewell.runner.actions import (
+    Action,
+    Drafted,
+    Expand,
+    Extract,
+    Inspect,
+    JudgeCoverage,
+    Judged,
+    KeepTexts,
+    MakePlan,
+    Observation,
+    PlanMade,
+    Prepare,
+    Prepared,
+    Retrieve,
+    Verified,
+    Verify,
+)
+from citewell.runner.judge import judge
+from citewell.synthesis.extract import extract
+from citewell.synthesis.packing import prepare_synthesis
+from citewell.synthesis.verify import verify
+
+
+def compute(action: Action) -> Observation:
+    """The result of a compute action."""
+    match action:
+        case MakePlan():
+            prompt = parse_chat_prompt(action.question)
+            return PlanMade(plan_question(prompt, action.filters, action.limits, topic=action.topic))
+        case JudgeCoverage():
+            result = judge(
+                action.pack,
+                retries_left=action.retries_left,
+                expansions_left=action.expansions_left,
+                tried=action.tried,
+            )
+            return Judged(result)
+        case Prepare():
+            return Prepared(prepare_synthesis(action.pack, action.max_evidence_chars))
+        case Extract():
+            return Drafted(extract(action.prepared, action.plan))
+        case Verify():
+            return Verified(verify(action.question, action.draft, action.prepared, action.plan))
+        case Retrieve() | Inspect() | Expand() | KeepTexts():
+            raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
+        case _:
+            assert_never(action)

@@ -1,0 +1,1 @@
+"""One pure playbook per profile: which action follows which observation."""

@@ -1,0 +1,120 @@
+"""From a run's state to the document every surface shows. Pure, so a replay gives the same bytes."""
+
+from __future__ import annotations
+
+from citewell import __version__
+from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
+from citewell.domain.runs import FlowLedger, RunMetrics, RunResult, RunStatus
+from citewell.runner.state import RunState
+
+PROMPT_VERSION = "extractive.v1"
+
+
+def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> RunResult:
+    """What a run that is over came to."""
+    assert state.stop_reason is not None
+    verification = state.verification
+    status = answer_status(state)
+    shown = verification if verification is not None and status in ("ok", "ok_truncated", "no_evidence") else None
+    return RunResult(
+        run_id=run_id,
+        status=run_status(state),
+        question=state.request.question,
+        profile=state.request.profile,
+        answer_status=status,
+        answer_warnings=_warnings(state, status),
+        answer=_answer(state, shown),
+        truncation=state.prepared.truncation if state.prepared else Truncation(state.request.max_evidence_chars, 0),
+        citations=shown.citations if shown else (),
+        sentences=shown.sentences if shown else (),
+        contradictions=shown.contradictions if shown else (),
+        stop_reason=state.stop_reason,
+        warnings=tuple(dict.fromkeys(state.warnings)),
+        provider="citewell",
+        model=state.request.model,
+        tool="extractive",
+        tool_version=tool_version,
+        prompt_version=PROMPT_VERSION,
+        metrics=metrics_of(state),
+        gates=verification.gates if verification else (),
+        flow=flow_of(state),
+        failure=state.failure,
+        pack=state.pack,
+    )
+
+
+def run_status(state: RunState) -> RunStatus:
+    if state.stop_reason == "cancelled":
+        return "cancelled"
+    if state.stop_reason == "verification_failed" or (state.failure is not None and state.draft is None):
+        return "failed"
+    return "done"
+
+
+def answer_status(state: RunState) -> AnswerStatus:
+    """`ok` only for an answer that was written, checked and bound to evidence."""
+    if state.stop_reason == "verification_failed" or (state.failure is not None and state.verification is None):
+        return "error"
+    if state.draft is None or state.verification is None:
+        return "no_evidence" if state.stop_reason in ("no_evidence", "timeout_exceeded", "cancelled") else "error"
+    if state.draft.refused:
+        return "no_evidence"
+    truncated = state.prepared is not None and state.prepared.truncation.is_truncated
+    return "ok_truncated" if truncated else "ok"
+
+
+def _warnings(state: RunState, status: AnswerStatus) -> tuple[str, ...]:
+    found = list(state.verification.warnings) if state.verification else []
+    found.append("extractive")
+    if status == "no_evidence":
+        found.append("no_evidence")
+    if state.stop_reason == "weak_evidence_budget_exhausted":
+        found.append("weak_evidence")
+    if "incomplete" in state.warnings:
+        found.append("incomplete")
+    return tuple(dict.fromkeys(found))
+
+
+def _answer(state: RunState, shown: Verification | None) -> str:
+    if shown is None:
+        return ""
+    return "\n".join(_line(sentence) for sentence in shown.sentences)
+
+
+def _line(sentence: CheckedSentence) -> str:
+    marks = "".join(f" [{n}]" for n in sentence.citations)
+    flag = " (not supported by its source)" if sentence.verdict == "unsupported" else ""
+    return f"{sentence.text}{marks}{flag}"
+
+
+def metrics_of(state: RunState) -> RunMetrics:
+    pack, verification = state.pack, state.verification
+    matches = pack.coverage.corpus_matches if pack else None
+    answer = sum(len(sentence.text) for sentence in verification.sentences) if verification else 0
+    return RunMetrics(
+        seconds=round(state.elapsed, 6),
+        stage_seconds=dict(sorted(state.stage_seconds.items())),
+        steps=state.steps,
+        variants=len(state.queries_tried),
+        candidates_before_dedupe=matches.items + matches.sources if matches else 0,
+        candidates_after_dedupe=len(state.retrieved_keys),
+        model_calls=state.spend.model_calls,
+        tokens=state.spend.tokens,
+        cost_usd=state.spend.cost_usd,
+        evidence_chars=len(state.prepared.text) if state.prepared else 0,
+        answer_chars=answer,
+        unsupported_rate=verification.unsupported_rate if verification else 0.0,
+        planner_status=state.plan.planner_status if state.plan else "off",
+        raw_stop=state.stop_reason or "",
+    )
+
+
+def flow_of(state: RunState) -> FlowLedger:
+    """Where the evidence went, for the invariant that nothing is cited that was not shown and retrieved."""
+    pack = state.pack
+    admitted = (
+        tuple(dict.fromkeys(row.source_key for row in (*pack.evidence, *pack.exact_tag_evidence))) if pack else ()
+    )
+    in_prompt = tuple(source.source_key for source in state.prepared.sources) if state.prepared else ()
+    cited = tuple(citation.source_key for citation in state.verification.citations) if state.verification else ()
+    return FlowLedger(state.retrieved_keys, admitted, tuple(dict.fromkeys(in_prompt)), tuple(dict.fromkeys(cited)))

@@ -1,0 +1,60 @@
+"""An answer as a person reads it: sentences with marks, then the passages they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.domain.run_reports import CitedSource
+from citewell.domain.runs import RunResult
+from citewell.surfaces.cli.console import one_line, print_text, safe, style
+
+_VERDICTS = {
+    "supported": ("supported", "green"),
+    "partial": ("partly supported", "yellow"),
+    "unsupported": ("NOT SUPPORTED", "red"),
+    "not_a_claim": ("", "dim"),
+}
+
+
+def print_answer(result: RunResult, sources: Sequence[CitedSource] = ()) -> None:
+    """The answer, its sentences' verdicts, the quotes behind it, and how the run ended."""
+    print_text(style(f"Question: {one_line(result.question, 300)}", "bold"))
+    print_text()
+    if result.stop_reason == "verification_failed":
+        failed = ", ".join(gate.name for gate in result.gates if not gate.passed)
+        print_text(f"The answer failed verification ({failed}) and is not shown. The evidence is in the trace.")
+    for sentence in result.sentences:
+        marks = "".join(f" [{n}]" for n in sentence.citations)
+        word, colour = _VERDICTS[sentence.verdict]
+        verdict = f"  {style(f'({word})', colour)}" if word else ""
+        print_text(f"{safe(sentence.text)}{marks}{verdict}")
+    if not result.sentences and result.answer_status != "error":
+        print_text("No answer.")
+    _print_citations(result, sources)
+    for contradiction in result.contradictions:
+        places = "".join(f" [{n}]" for n in contradiction.citations)
+        print_text(f"Sources disagree: {' / '.join(one_line(value, 60) for value in contradiction.values)}{places}")
+    _print_end(result)
+
+
+def _print_citations(result: RunResult, sources: Sequence[CitedSource]) -> None:
+    changed = {source.source_key: source.state for source in sources if source.state != "unchanged"}
+    if result.citations:
+        print_text()
+    for citation in result.citations:
+        where = citation.note_path or citation.url or ""
+        print_text(
+            f"[{citation.n}] {style(one_line(citation.title, 80), 'bold')}  {style(citation.source_key, 'cyan')}"
+        )
+        print_text(style(f"    {one_line(where, 100)}", "dim"))
+        print_text(f"    “{one_line(citation.quote, 400)}”")
+        if citation.source_key in changed:
+            print_text(style(f"    This source has been {changed[citation.source_key]} since.", "yellow"))
+
+
+def _print_end(result: RunResult) -> None:
+    print_text()
+    warnings = ", ".join(dict.fromkeys((*result.answer_warnings, *result.warnings)))
+    print_text(style(f"{result.stop_reason}; {warnings}; {result.metrics.seconds:.2f} s, {result.model}", "dim"))
+    if result.trace_path:
+        print_text(style(f"run {result.run_id}, trace in {result.trace_path}", "dim"))

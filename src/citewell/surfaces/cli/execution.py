@@ -1,0 +1,71 @@
+"""Executing a run from the command line: progress on stderr, Ctrl-C once interrupts, twice quits at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+from citewell.domain.errors import Interrupted, WorkFailed
+from citewell.domain.events import RunEvent
+from citewell.domain.runs import RunResult
+from citewell.surfaces.cli.console import note
+from citewell.surfaces.cli.progress import progress_line
+
+EXIT_CANCELLED = 130
+
+
+def execute(events: AsyncIterator[RunEvent | RunResult], *, quiet: bool) -> RunResult:
+    """Drive a run to its end, or leave it resumable when interrupted."""
+    return asyncio.run(_execute(events, quiet=quiet))
+
+
+async def _execute(events: AsyncIterator[RunEvent | RunResult], *, quiet: bool) -> RunResult:
+    loop = asyncio.get_running_loop()
+    seen: list[str] = []
+    watching = asyncio.ensure_future(_watch(events, seen, quiet=quiet))
+
+    def on_interrupt() -> None:
+        if watching.cancelling():
+            os._exit(EXIT_CANCELLED)
+        watching.cancel()
+
+    loop.add_signal_handler(signal.SIGINT, on_interrupt)
+    loop.add_signal_handler(signal.SIGTERM, on_interrupt)
+    try:
+        return await watching
+    except asyncio.CancelledError:
+        run_id = seen[0] if seen else ""
+        fix = f"Go on with 'citewell runs resume {run_id}'." if run_id else ""
+        raise Interrupted(f"Interrupted: run {run_id} is kept as far as it came.", fix=fix) from None
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+async def _watch(events: AsyncIterator[RunEvent | RunResult], seen: list[str], *, quiet: bool) -> RunResult:
+    result: RunResult | None = None
+    try:
+        async for event in events:
+            if isinstance(event, RunResult):
+                result = event
+                continue
+            if not seen:
+                seen.append(event.run_id)
+            line = progress_line(event)
+            if line and not quiet:
+                note(line)
+    finally:
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
+    if result is None:
+        raise WorkFailed("The run ended without a result.")
+    return result
+
+
+def wants_progress() -> bool:
+    """Progress is for a person watching."""
+    return sys.stderr.isatty()

@@ -1,0 +1,219 @@
+"""`citewell runs`: recorded runs, and what can be done with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import click
+
+from citewell.domain.events import RunEvent
+from citewell.domain.run_reports import RunDiff
+from citewell.domain.runs import RunResult
+from citewell.surfaces.cli.answers import print_answer
+from citewell.surfaces.cli.console import one_line, print_json, print_pairs, print_table, print_text
+from citewell.surfaces.cli.execution import execute, wants_progress
+from citewell.surfaces.cli.options import engine, json_option
+from citewell.surfaces.cli.progress import progress_line
+
+
+@click.group(short_help="Recorded runs: show, resume, replay, compare.")
+def runs() -> None:
+    """Every run of 'citewell research' is recorded and can be shown, resumed, replayed and compared.
+
+    \b
+    Examples:
+      citewell runs list
+      citewell runs replay 20260105T101500-0a1b2c3d
+      citewell runs diff 20260105T101500-0a1b2c3d
+    """
+
+
+@runs.command("list")
+@click.option("--limit", default=20, show_default=True, help="How many to show.")
+@json_option
+@click.pass_context
+def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
+    """List the latest runs."""
+    with engine(ctx) as opened:
+        found = opened.runs.latest(max(1, limit))
+    if as_json:
+        print_json(found)
+        return
+    rows = ([run.run_id, run.status, run.stop_reason or "", one_line(run.question, 80)] for run in found.runs)
+    print_table("", ("run", "status", "stopped because", "question"), rows)
+
+
+@runs.command("show")
+@click.argument("run_id")
+@click.option("--events", "with_events", is_flag=True, help="Include the whole log.")
+@click.option("--follow", is_flag=True, help="Follow a run that another process executes until it ends.")
+@json_option
+@click.pass_context
+def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, as_json: bool) -> None:
+    """Show a run again: its answer, its evidence, and which of its sources have changed since."""
+    with engine(ctx) as opened:
+        if follow:
+            asyncio.run(_follow(opened.runs.follow(run_id), quiet=as_json))
+        view = opened.show_run(run_id, with_events=with_events)
+    if as_json:
+        print_json(view)
+        return
+    if view.result is None:
+        print_text(f"Run {run_id} is {view.summary.status}: {one_line(view.summary.question, 200)}")
+        return
+    print_answer(view.result, view.sources)
+
+
+async def _follow(events: AsyncIterator[RunEvent], *, quiet: bool) -> None:
+    async for event in events:
+        line = progress_line(event)
+        if line and not quiet:
+            print_text(line)
+
+
+@runs.command("resume")
+@click.argument("run_id")
+@json_option
+@click.pass_context
+def resume(ctx: click.Context, run_id: str, as_json: bool) -> int:
+    """Go on with an interrupted run without repeating anything that is on record."""
+    with engine(ctx) as opened:
+        result = execute(opened.runs.resume(run_id), quiet=not wants_progress())
+    return show_result(result, as_json)
+
+
+@runs.command("finish")
+@click.argument("run_id")
+@json_option
+@click.pass_context
+def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
+    """Answer now with what is there: asks a running run, or finishes an interrupted one."""
+    with engine(ctx) as opened:
+        if opened.show_run(run_id).summary.status == "running":
+            print_report = opened.runs.control(run_id, "finish")
+            print_json(print_report) if as_json else print_text(f"Asked run {run_id} to finish.")
+            return 0
+        result = execute(opened.runs.resume(run_id, finish=True), quiet=not wants_progress())
+    return show_result(result, as_json)
+
+
+@runs.command("cancel")
+@click.argument("run_id")
+@json_option
+@click.pass_context
+def cancel(ctx: click.Context, run_id: str, as_json: bool) -> None:
+    """Stop a run. What it gathered stays on record."""
+    with engine(ctx) as opened:
+        report = opened.runs.control(run_id, "cancel")
+    if as_json:
+        print_json(report)
+        return
+    print_text(f"Run {run_id}: {report.detail}.")
+
+
+@runs.command("replay")
+@click.argument("run", metavar="RUN|FILE")
+@click.option("--tolerant", is_flag=True, help="Run today's code on the recorded observations.")
+@json_option
+@click.pass_context
+def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
+    """Play a run back from its record, without touching corpus, model or network.
+
+    RUN is a run's id, or the path of an exported run. Exact replay gives the same result byte for byte, or fails.
+    """
+    with engine(ctx) as opened:
+        report = opened.runs.replay(run, tolerant=tolerant)
+    if as_json:
+        print_json(report)
+    else:
+        same = "identical" if report.identical else "DIFFERENT"
+        print_text(f"Run {report.run_id}: {same} ({report.mode}), sha256 {report.sha256}")
+        for line in report.notes:
+            print_text(f"  {line}")
+    return 0 if report.identical or tolerant else 1
+
+
+@runs.command("diff")
+@click.argument("a")
+@click.argument("b", required=False)
+@json_option
+@click.pass_context
+def diff(ctx: click.Context, a: str, b: str | None, as_json: bool) -> None:
+    """Compare two runs, or a run with what today's corpus and code make of its question."""
+    with engine(ctx) as opened:
+        found = asyncio.run(opened.runs.diff(a, b))
+    if as_json:
+        print_json(found)
+        return
+    _print_diff(found)
+
+
+def _print_diff(found: RunDiff) -> None:
+    print_text(f"{found.a} → {found.b}: {'the same' if found.same else 'different'}")
+    if not found.answer.same:
+        print_text("answer before:\n" + _indented(found.answer.before))
+        print_text("answer after:\n" + _indented(found.answer.after))
+    print_pairs(
+        (name, ", ".join(values))
+        for name, values in (
+            ("evidence added", found.evidence.added),
+            ("evidence removed", found.evidence.removed),
+            ("evidence reordered", found.evidence.reordered),
+            ("citations added", found.citations.added),
+            ("citations removed", found.citations.removed),
+            ("plan changed", tuple(found.plan)),
+        )
+        if values
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {one_line(line, 300)}" for line in text.split("\n"))
+
+
+@runs.command("export")
+@click.argument("run_id")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write (default: RUN.zip here)."
+)
+@json_option
+@click.pass_context
+def export(ctx: click.Context, run_id: str, output: Path | None, as_json: bool) -> None:
+    """Write a finished run to one file that can be replayed on any machine."""
+    with engine(ctx) as opened:
+        report = opened.runs.export(run_id, output or Path(f"{run_id}.zip"))
+    if as_json:
+        print_json(report)
+        return
+    print_text(f"Wrote {report.path} ({report.bytes:,} bytes). Replay it with 'citewell runs replay {report.path}'.")
+
+
+@runs.command("prune")
+@click.option("--keep-all-traces", is_flag=True, help="Only say what there is.")
+@json_option
+@click.pass_context
+def prune(ctx: click.Context, keep_all_traces: bool, as_json: bool) -> None:
+    """Put away old runs: the latest 500 stay, the rest go after 180 days (both are settings)."""
+    with engine(ctx) as opened:
+        report = opened.prune_runs(keep_all=keep_all_traces)
+    if as_json:
+        print_json(report)
+        return
+    print_text(f"{report.kept} kept, {len(report.removed)} removed, {len(report.skipped_active)} active left alone.")
+
+
+def show_result(result: RunResult, as_json: bool) -> int:
+    """Print what a run came to; the exit code says how it ended."""
+    if as_json:
+        print_json(result)
+    else:
+        print_answer(result)
+    return exit_code_of(result)
+
+
+def exit_code_of(result: RunResult) -> int:
+    if result.status == "cancelled":
+        return 130
+    return 1 if result.status == "failed" or result.answer_status == "error" else 0

@@ -1,0 +1,27 @@
+"""`citewell schema`: the schemas of what commands print."""
+
+from __future__ import annotations
+
+import click
+
+from citewell.domain.errors import NotFound
+from citewell.surfaces.cli.console import print_json, print_text
+from citewell.surfaces.cli.options import json_option
+from citewell.surfaces.schemas import SCHEMA_TYPES, SchemaList, json_schema
+
+
+@click.command(short_help="Print a JSON Schema.")
+@click.argument("name", required=False)
+@json_option
+def schema(name: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of what a command prints with --json; without a name, list them."""
+    if name is None:
+        names = tuple(SCHEMA_TYPES)
+        if as_json:
+            print_json(SchemaList(names))
+        else:
+            print_text("\n".join(names))
+        return
+    if name not in SCHEMA_TYPES:
+        raise NotFound(f"There is no schema named {name}.", fix=f"Known are: {', '.join(SCHEMA_TYPES)}.")
+    print_json(json_schema(name))

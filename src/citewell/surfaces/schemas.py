@@ -1,0 +1,90 @@
+"""The published JSON Schema of each JSON document, made from the types of the values themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from citewell.domain.documents import DocumentView
+from citewell.domain.library import (
+    AddReport,
+    CollectionList,
+    CorpusStatus,
+    DoctorReport,
+    DocumentList,
+    RelatedResult,
+    RemoveReport,
+    SearchResult,
+    Stats,
+)
+from citewell.domain.packs import ResearchPack
+from citewell.domain.run_reports import (
+    ControlReport,
+    DemoReport,
+    ExportReport,
+    PruneSummary,
+    ReplayReport,
+    RunDiff,
+    RunList,
+    RunView,
+)
+from citewell.domain.runs import RunResult
+from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorDocument
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaList:
+    schemas: tuple[str, ...]
+
+
+# What each command prints with --json; the name is the schema's.
+SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
+    "add": (AddReport,),
+    "collections": (CollectionList,),
+    "demo": (DemoReport,),
+    "doctor": (DoctorReport,),
+    "error": (ErrorDocument,),
+    "get": (DocumentView, DocumentList),
+    "related": (RelatedResult,),
+    "remove": (RemoveReport,),
+    "research": (RunResult,),
+    "research_pack.v1": (ResearchPack,),
+    "runs-cancel": (ControlReport,),
+    "runs-diff": (RunDiff,),
+    "runs-export": (ExportReport,),
+    "runs-finish": (ControlReport, RunResult),
+    "runs-list": (RunList,),
+    "runs-prune": (PruneSummary,),
+    "runs-replay": (ReplayReport,),
+    "runs-resume": (RunResult,),
+    "runs-show": (RunView,),
+    "schema": (SchemaList,),
+    "search": (SearchResult,),
+    "stats": (Stats,),
+    "status": (CorpusStatus,),
+}
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """The published JSON Schema of a command's document."""
+    (schemas, definitions) = msgspec.json.schema_components(SCHEMA_TYPES[name], ref_template="#/$defs/{name}")
+    body = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    for definition in definitions.values():
+        _require_all(definition)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"citewell {name}",
+        **body,
+        "$defs": definitions,
+    }
+
+
+def _require_all(definition: dict[str, Any]) -> None:
+    """Every field is always sent, but for those left out when there is nothing to say."""
+    if definition.get("type") != "object" or "properties" not in definition:
+        return
+    definition["required"] = [name for name in definition["properties"] if name not in OMITTED_WHEN_NONE]
+    for entry in definition["properties"].values():
+        entry.pop("default", None)

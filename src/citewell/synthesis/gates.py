@@ -1,0 +1,102 @@
+"""Hard gates: what must hold of a whole answer before it may be shown. Pure; each gate is named and says what failed.
+
+They prove where an answer's quotes come from, not that it is true: a wrong source quoted exactly passes every gate.
+"""
+
+from __future__ import annotations
+
+import re
+
+from citewell.domain.answers import Draft, DraftSentence, Gate, PreparedSource, PreparedSynthesis, Quote
+from citewell.domain.documents import KEY_PREFIXES
+from citewell.domain.queries import QueryPlan
+from citewell.text.folding import folded_text
+from citewell.text.words import index_terms
+
+_NOTHING = re.compile(
+    r"\b(?:no (?:evidence|information|mention|sources?|notes?|results?)|not found in|nothing (?:in|about|on|found)"
+    r"|not (?:mentioned|stated|covered|available)|could not find|couldn't find|does not (?:say|mention|contain))\b"
+)
+
+
+def check_gates(draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[Gate, ...]:
+    """Every hard gate, in a fixed order."""
+    quotes = [quote for sentence in draft.sentences for quote in sentence.quotes]
+    return (
+        _cited_in_evidence(quotes, prepared),
+        _prefixes_exact(quotes, prepared),
+        _quotes_exact(quotes, prepared),
+        _cites_something(draft, prepared),
+        _no_answer_from_nothing(draft, prepared),
+        _no_denied_anchor(draft, plan),
+    )
+
+
+def source_of(quote: Quote, prepared: PreparedSynthesis) -> PreparedSource | None:
+    """The prepared source that a quote was taken from, by key, hash and span."""
+    return next((source for source in prepared.sources if _holds(source, quote)), None)
+
+
+def _holds(source: PreparedSource, quote: Quote) -> bool:
+    same = source.source_key == quote.source_key and source.span.content_hash == quote.content_hash
+    return same and source.span.start <= quote.start <= quote.end <= source.span.start + len(source.text)
+
+
+def _cited_in_evidence(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate:
+    known = {source.source_key for source in prepared.sources}
+    return _gate("cited_keys_in_evidence", {quote.source_key for quote in quotes} - known)
+
+
+def _prefixes_exact(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate:
+    types = {source.source_key: source.source_type for source in prepared.sources}
+    wrong = {
+        quote.source_key
+        for quote in quotes
+        if quote.source_key.partition(":")[0] not in KEY_PREFIXES.values()
+        or (quote.source_key in types and not quote.source_key.startswith(f"{KEY_PREFIXES[types[quote.source_key]]}:"))
+    }
+    return _gate("key_prefixes_exact", wrong)
+
+
+def _quotes_exact(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate:
+    wrong = {f"{quote.source_key}@{quote.start}-{quote.end}" for quote in quotes if not _is_exact(quote, prepared)}
+    return _gate("quotes_exact", wrong)
+
+
+def _is_exact(quote: Quote, prepared: PreparedSynthesis) -> bool:
+    source = source_of(quote, prepared)
+    if source is None:
+        return False
+    base = source.span.start
+    return source.text[quote.start - base : quote.end - base] == quote.text != ""
+
+
+def _cites_something(draft: Draft, prepared: PreparedSynthesis) -> Gate:
+    cites = any(sentence.quotes for sentence in draft.sentences)
+    uncited = bool(prepared.sources) and not draft.refused and not cites
+    return Gate("answer_cites_evidence", not uncited, "the answer cites nothing" if uncited else "")
+
+
+def _no_answer_from_nothing(draft: Draft, prepared: PreparedSynthesis) -> Gate:
+    invented = not prepared.sources and (not draft.refused or any(one.kind == "claim" for one in draft.sentences))
+    return Gate("no_answer_without_evidence", not invented, "there is no evidence to answer from" if invented else "")
+
+
+def _no_denied_anchor(draft: Draft, plan: QueryPlan) -> Gate:
+    """A sentence that finds nothing about something the same answer cites."""
+    cited = frozenset(stem for one in draft.sentences if one.quotes for stem in index_terms(one.text, "en").split())
+    anchors = [concept.name for concept in plan.concepts if concept.role == "anchor"]
+    held = [name for name in anchors if frozenset(index_terms(name, "en").split()) <= cited]
+    denying = [one for one in draft.sentences if _finds_nothing(one)]
+    wrong = {name for name in held for one in denying if folded_text(name) in folded_text(one.text)}
+    if any(one.kind == "refusal" for one in draft.sentences) and cited:
+        wrong.add("a refusal beside cited sentences")
+    return _gate("no_denial_of_cited_anchor", wrong)
+
+
+def _finds_nothing(sentence: DraftSentence) -> bool:
+    return not sentence.quotes and bool(_NOTHING.search(folded_text(sentence.text)))
+
+
+def _gate(name: str, wrong: set[str]) -> Gate:
+    return Gate(name, not wrong, ", ".join(sorted(wrong)))

@@ -1,0 +1,73 @@
+"""Sufficiency: whether the best passage answers the question, or only speaks of its subject. Pure.
+
+The tempting case is a corpus full of the subject that never states the asked attribute; then the right answer is a
+refusal. What must be there, in the sentence or right beside it: a value of the asked kind, the words that name the
+attribute, every number, version and name of the question, no contrary of its words, and most of the rest by weight.
+Words decide: a fact told in quite other words is refused, and a question that differs from a fact only in who did what
+to whom is answered. The thresholds were fitted on SQuAD 2.0 questions, apart from those they are measured on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.domain.queries import Concept
+from citewell.synthesis.answer_values import DECIDING
+from citewell.synthesis.asking import Asked
+from citewell.synthesis.scoring import Scored
+from citewell.synthesis.topic import Topic
+from citewell.synthesis.values import denials_in
+
+LEAST_COVERAGE = 0.57
+LEAST_OWN = 0.2
+# With an attribute word missing, the rest has to carry this much.
+_LEAST_WITHOUT_ATTRIBUTE = 0.62
+
+
+def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence[Concept]) -> str:
+    """Why the best passage is no answer, in a few words; empty where it is one."""
+    return (
+        _missing_value(asked, best)
+        or _missing_anchor(best, topic, concepts)
+        or _contrary(asked, best)
+        or _missing_attribute(asked, best)
+        or _missing_words(best)
+    )
+
+
+def _missing_value(asked: Asked, best: Scored) -> str:
+    if asked.value in DECIDING and best.value == 0:
+        return f"no passage states a {asked.value} for this"
+    if asked.value == "name" and not asked.defines and best.value < (0.5 if asked.attributes else 0.3):
+        return "no passage gives the name asked for"
+    return ""
+
+
+def _missing_anchor(best: Scored, topic: Topic, concepts: Sequence[Concept]) -> str:
+    """A number, version, tag or name of the question that nothing near the passage mentions."""
+    exact = [term.text for term in topic.terms if term.is_exact and term.text in best.missing]
+    named = [concept for concept in concepts if concept.role == "anchor" and concept.protected is None]
+    missing = [one.name for one in named if one.terms and all(term in best.missing for term in one.terms)]
+    found = list(dict.fromkeys((*exact, *missing)))
+    return f"no passage speaks of {', '.join(found)} in this connection" if found else ""
+
+
+def _contrary(asked: Asked, best: Scored) -> str:
+    if best.opposed and asked.kind != "yes_no":
+        return f"the nearest passage says the contrary of {', '.join(best.opposed)}"
+    if asked.kind != "yes_no" and denials_in(asked.text) and not denials_in(best.passage.shown):
+        return "no passage denies what the question denies"
+    return ""
+
+
+def _missing_attribute(asked: Asked, best: Scored) -> str:
+    words = [word for word in asked.attributes if word in best.missing]
+    if words and best.coverage < _LEAST_WITHOUT_ATTRIBUTE:
+        return f"no passage states the {' '.join(words)}"
+    return ""
+
+
+def _missing_words(best: Scored) -> str:
+    if best.coverage >= LEAST_COVERAGE and best.own >= LEAST_OWN:
+        return ""
+    return f"the nearest passages do not mention {', '.join(best.missing) or 'this'}"

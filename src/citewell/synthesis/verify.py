@@ -1,0 +1,113 @@
+"""Verification: may this answer be shown, and what stands behind each of its sentences? Pure.
+
+Hard gates for the whole (`gates`), a verdict for each sentence (`claims`), disagreements among them, and warnings. It
+judges an extracted answer and a model's alike. It compares words, numbers, dates, names and denial with the quotes; it
+does not know whether a source is right, nor whether the answer is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.domain.answers import (
+    CheckedSentence,
+    Citation,
+    Draft,
+    DraftSentence,
+    PreparedSource,
+    PreparedSynthesis,
+    Quote,
+    Verification,
+)
+from citewell.domain.documents import Span
+from citewell.domain.queries import QueryPlan
+from citewell.synthesis.claims import Rarity, check_claim, content_stems
+from citewell.synthesis.disagreements import disagreements
+from citewell.synthesis.gates import check_gates, source_of
+
+MAX_CITATIONS = 8
+_WEAK_BELOW = 0.4
+
+
+def verify(
+    question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int = MAX_CITATIONS
+) -> Verification:
+    """The verdict on a draft: gates, sentences, numbered citations, warnings."""
+    citations = _citations(draft, prepared, max_citations)
+    numbers = {_place(citation): citation.n for citation in citations}
+    rarity = Rarity.of(prepared)
+    checked = tuple(_checked(sentence, prepared, numbers, rarity) for sentence in draft.sentences)
+    claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
+    unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
+    return Verification(
+        gates=check_gates(draft, prepared, plan),
+        sentences=checked,
+        citations=citations,
+        warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
+        unsupported_rate=round(unsupported / len(claims), 6) if claims else 0.0,
+        contradictions=() if draft.refused else disagreements(plan.text_query, checked),
+    )
+
+
+def _citations(draft: Draft, prepared: PreparedSynthesis, limit: int) -> tuple[Citation, ...]:
+    """The quotes in order of first use, each numbered once; only what the evidence holds can be cited."""
+    quotes = dict.fromkeys(quote for sentence in draft.sentences for quote in sentence.quotes)
+    held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))]
+    return tuple(_citation(n, quote, source) for n, (quote, source) in enumerate(held[:limit], start=1))
+
+
+def _citation(n: int, quote: Quote, source: PreparedSource) -> Citation:
+    span = Span(source.span.chunk_id, quote.start, quote.end, quote.content_hash)
+    return Citation(n, quote.source_key, source.title, source.note_path, source.url, quote.text, span)
+
+
+def _place(one: Citation | Quote) -> tuple[str, int, int]:
+    span = one.span if isinstance(one, Citation) else one
+    return one.source_key, span.start, span.end
+
+
+def _checked(
+    sentence: DraftSentence,
+    prepared: PreparedSynthesis,
+    numbers: dict[tuple[str, int, int], int],
+    rarity: Rarity,
+) -> CheckedSentence:
+    if sentence.kind == "refusal":
+        return CheckedSentence(sentence.text, "not_a_claim", ())
+    held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
+    quotes = [quote for quote, _ in held]
+    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
+    cited = tuple(numbers[_place(quote)] for quote in quotes if _place(quote) in numbers)
+    return CheckedSentence(sentence.text, check.verdict, cited, _nearest(sentence.text, quotes), check.reason)
+
+
+def _nearest(text: str, quotes: Sequence[Quote]) -> Quote | None:
+    """The quote that shares most words with the sentence; the first of equals."""
+    said = content_stems(text)
+    return max(quotes, key=lambda quote: len(said & content_stems(quote.text)), default=None)
+
+
+def _warnings(
+    question: str, draft: Draft, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis, rarity: Rarity
+) -> list[str]:
+    """Soft gates: what the reader should know, without hiding the answer."""
+    uncited = any(one.verdict != "not_a_claim" and not one.citations for one in checked)
+    found = {
+        "no_evidence": draft.refused,
+        "weak_evidence": not draft.refused and _is_weak(question, checked, prepared, rarity),
+        "unsupported_claims": any(one.verdict == "unsupported" for one in checked),
+        "partial_claims": any(one.verdict == "partial" for one in checked),
+        "uncited_claims": uncited,
+        "evidence_truncated": prepared.truncation.is_truncated,
+    }
+    return [name for name, holds in found.items() if holds]
+
+
+def _is_weak(question: str, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis, rarity: Rarity) -> bool:
+    """Whether what is cited speaks of less than the larger part of the question."""
+    keys = {one.quote.source_key for one in checked if one.quote}
+    titles = " ".join(source.title for source in prepared.sources if source.source_key in keys)
+    cited = content_stems(f"{titles} {' '.join(one.quote.text for one in checked if one.quote)}")
+    asked_for = content_stems(question)
+    total = rarity.weight(asked_for)
+    return bool(total) and rarity.weight(asked_for & cited) / total < _WEAK_BELOW

@@ -1,0 +1,184 @@
+"""The `local` profile as a script: these observations in, these actions out. No mocks: it is all values."""
+
+from __future__ import annotations
+
+from citewell.domain.runs import JudgeResult
+from citewell.runner.actions import (
+    Action,
+    ActionFailed,
+    CancelRequested,
+    DeadlinePassed,
+    Drafted,
+    Expand,
+    Expanded,
+    Extract,
+    FinishRequested,
+    Inspect,
+    Inspected,
+    JudgeCoverage,
+    Judged,
+    KeepTexts,
+    MakePlan,
+    Observation,
+    PlanMade,
+    Prepare,
+    Prepared,
+    Retrieve,
+    Retrieved,
+    TextsKept,
+    Verified,
+    Verify,
+)
+from citewell.runner.machine import Step, begin, step
+from citewell.runner.profiles import MAX_STEPS
+from runner.plays import draft, pack, plan, prepared, request, row, verification
+
+ENOUGH = JudgeResult("enough_evidence", "fine")
+WEAK = JudgeResult("weak_evidence", "thin")
+RETRY = JudgeResult("weak_evidence", "thin", ("lit",), (), "focused_retry", "lit lamp")
+EXPAND = JudgeResult("weak_evidence", "thin", (), (), "related_expansion", None, "note:a")
+
+
+def play(*observations: Observation) -> tuple[Step, list[type[Action]]]:
+    """Feed observations to a new run; where it stands, and every action it asked for."""
+    taken = begin(request())
+    asked: list[type[Action]] = [type(action) for action in taken.actions]
+    for number, observation in enumerate(observations, start=1):
+        pending = taken.actions[0] if taken.actions else None
+        taken = step(taken.state, observation, float(number), pending)
+        asked += [type(action) for action in taken.actions if action is not pending]
+    return taken, asked
+
+
+FOUND = Retrieved(pack(row("note:a", "lamp", "lit"), row("note:b", "lamp")))
+GATHERED = (PlanMade(plan()), FOUND, Inspected(()))
+WRITTEN = (Prepared(prepared()), Drafted(draft()), Verified(verification()))
+
+
+def test_a_run_with_enough_evidence_goes_straight_through() -> None:
+    taken, asked = play(*GATHERED, Judged(ENOUGH), *WRITTEN, TextsKept(()))
+    assert asked == [MakePlan, Retrieve, Inspect, JudgeCoverage, Prepare, Extract, Verify, KeepTexts]
+    assert taken.state.stop_reason == "enough_evidence"
+
+
+def test_the_first_retrieval_never_includes_related_rows() -> None:
+    taken, _ = play()
+    (action,) = taken.actions
+    assert isinstance(action, MakePlan)
+    assert action.limits.include_related is False
+
+
+def test_at_most_five_rows_are_inspected_in_windows_of_two_thousand() -> None:
+    rows = Retrieved(pack(*(row(f"note:{n}", "lamp") for n in range(8))))
+    taken, _ = play(PlanMade(plan()), rows)
+    (action,) = taken.actions
+    assert isinstance(action, Inspect)
+    assert (len(action.lookups), action.max_chars) == (5, 2_000)
+
+
+def test_weak_evidence_gets_one_focused_retry_and_then_an_answer() -> None:
+    again = Retrieved(pack(row("note:c", "lit")))
+    taken, asked = play(*GATHERED, Judged(RETRY), again, Judged(WEAK), *WRITTEN, TextsKept(()))
+    assert asked == [
+        *(MakePlan, Retrieve, Inspect, JudgeCoverage, Retrieve, JudgeCoverage, Prepare, Extract, Verify, KeepTexts),
+    ]
+    assert taken.state.stop_reason == "weak_evidence_budget_exhausted"
+
+
+def test_after_a_retry_the_judge_is_told_that_nothing_is_left_to_try() -> None:
+    taken, _ = play(*GATHERED, Judged(RETRY), Retrieved(pack(row("note:c", "lit"))))
+    (action,) = taken.actions
+    assert isinstance(action, JudgeCoverage)
+    assert (action.retries_left, action.expansions_left) == (0, 0)
+
+
+def test_a_retry_adds_rows_and_never_replaces_them() -> None:
+    again = Retrieved(pack(row("note:c", "lit"), row("note:x")))
+    taken, _ = play(
+        PlanMade(plan()), Retrieved(pack(row("note:a", "lamp"), missing=("lit",))), Inspected(()), Judged(RETRY), again
+    )
+    (record,) = taken.state.merges
+    assert (record.preserved, record.accepted, record.rejected) == (("note:a",), ("note:c",), ("note:x",))
+    assert taken.state.pack is not None
+    assert [found.source_key for found in taken.state.pack.evidence] == ["note:a", "note:c"]
+    assert taken.state.rejected == {"note:x": "neither an anchor nor a missing concept"}
+
+
+def test_an_expansion_follows_the_judges_lookup_and_comes_last() -> None:
+    related = Expanded((row("note:z", related_to="note:a"),))
+    taken, asked = play(*GATHERED, Judged(EXPAND), related)
+    assert asked[-2:] == [Expand, Prepare]
+    assert taken.state.pack is not None
+    assert [found.source_key for found in taken.state.pack.evidence] == ["note:a", "note:b", "note:z"]
+
+
+def test_no_evidence_is_judged_without_inspection_and_refused() -> None:
+    nothing = JudgeResult("no_evidence", "nothing")
+    refusal = (Prepared(prepared()), Drafted(draft(refused=True)), Verified(verification(cites=False)))
+    taken, asked = play(PlanMade(plan()), Retrieved(pack()), Judged(nothing), *refusal)
+    assert asked == [MakePlan, Retrieve, JudgeCoverage, Prepare, Extract, Verify]
+    assert taken.state.stop_reason == "no_evidence"
+
+
+def test_a_failed_gate_ends_the_run_without_an_answer() -> None:
+    failing = (Prepared(prepared()), Drafted(draft()), Verified(verification(passes=False)))
+    taken, asked = play(*GATHERED, Judged(ENOUGH), *failing)
+    assert taken.state.stop_reason == "verification_failed"
+    assert KeepTexts not in asked
+
+
+def test_cancelling_ends_the_run_wherever_it_is() -> None:
+    for length in range(len((*GATHERED, Judged(ENOUGH), *WRITTEN)) + 1):
+        taken, _ = play(*(*GATHERED, Judged(ENOUGH), *WRITTEN)[:length], CancelRequested())
+        assert (taken.state.stop_reason, taken.actions) == ("cancelled", ())
+
+
+def test_finish_now_answers_with_what_is_there() -> None:
+    taken, asked = play(PlanMade(plan()), FOUND, FinishRequested(), *WRITTEN, TextsKept(()))
+    assert asked[-4:] == [Prepare, Extract, Verify, KeepTexts]
+    assert "incomplete" in taken.state.warnings
+
+
+def test_finish_now_before_anything_was_found_says_so() -> None:
+    taken, _ = play(PlanMade(plan()), FinishRequested())
+    assert taken.state.stop_reason == "no_evidence"
+
+
+def test_a_deadline_while_gathering_still_gives_an_answer_marked_incomplete() -> None:
+    taken, _ = play(PlanMade(plan()), FOUND, DeadlinePassed(), *WRITTEN, TextsKept(()))
+    assert taken.state.stop_reason == "timeout_exceeded"
+    assert "incomplete" in taken.state.warnings
+
+
+def test_a_second_deadline_ends_the_run() -> None:
+    taken, _ = play(PlanMade(plan()), FOUND, DeadlinePassed(), DeadlinePassed())
+    assert (taken.state.stop_reason, taken.actions) == ("timeout_exceeded", ())
+
+
+def test_a_failed_inspection_is_only_a_loss() -> None:
+    taken, asked = play(PlanMade(plan()), FOUND, ActionFailed("boom", "no"))
+    assert asked[-1] is JudgeCoverage
+    assert "inspection_failed" in taken.state.warnings
+
+
+def test_a_failed_retrieval_ends_the_run_and_says_where() -> None:
+    taken, _ = play(PlanMade(plan()), ActionFailed("store_unusable", "corrupt"))
+    assert taken.state.failure is not None
+    assert (taken.state.failure.stage, taken.state.failure.code) == ("retrieve", "store_unusable")
+
+
+def test_a_failed_verifier_degrades_to_a_warning() -> None:
+    taken, _ = play(*GATHERED, Judged(ENOUGH), Prepared(prepared()), Drafted(draft()), ActionFailed("bug", "oops"))
+    assert "verifier_failed" in taken.state.warnings
+    assert taken.state.is_over
+
+
+def test_a_run_cannot_go_on_for_ever() -> None:
+    taken, _ = play(*([PlanMade(plan())] * (MAX_STEPS + 1)))
+    assert taken.state.stop_reason == "max_steps_reached"
+
+
+def test_nothing_changes_a_run_that_is_over() -> None:
+    taken, _ = play(CancelRequested())
+    again = step(taken.state, FOUND, 9.0, None)
+    assert (again.state, again.actions) == (taken.state, ())
