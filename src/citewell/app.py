@@ -358,7 +358,8 @@ class Engine:
             max_age_days=self.settings.trace_max_age_days,
             keep_all=keep_all or self.settings.trace_keep_all,
         )
-        self.corpus.release_texts(summary.removed)
+        if summary.removed:
+            self.corpus.release_texts(summary.removed)
         return summary
 
     # Diagnosis

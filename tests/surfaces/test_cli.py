@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from citewell.database.sqlite import connect
+from citewell.recording.store import RunStore
 from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
 NOTES = {
@@ -39,7 +43,9 @@ class Program:
         done = self.run(*arguments, "--json")
         assert done.returncode == code, done.stderr
         document = json.loads(done.stdout)
-        schema = "error" if "error" in document else {"research": "research_pack.v1"}.get(arguments[0], arguments[0])
+        name = "-".join(arguments[:2]) if arguments[0] == "runs" else arguments[0]
+        name = "research_pack.v1" if "--retrieval-only" in arguments else name
+        schema = "error" if "error" in document else name
         jsonschema.validate(document, closed(json_schema(schema)))
         return document
 
@@ -77,6 +83,113 @@ def test_every_command_prints_one_document_that_fits_its_schema(program: Program
     assert (pack["schema_version"], "topic_brief" in pack) == ("research_pack.v1", False)
 
 
+def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program, tmp_path: Path) -> None:
+    result = program.json("research", "When was the lamp lit?")
+    run = result["run_id"]
+    assert (result["answer_status"], result["model"], "1859" in result["answer"]) == ("ok", "extractive", True)
+    assert program.json("runs", "list")["runs"][0]["run_id"] == run
+    assert program.json("runs", "show", run)["result"]["answer"] == result["answer"]
+    assert program.json("runs", "show", run, "--events")["events"][0]["kind"] == "run_started"
+    assert program.json("runs", "replay", run)["identical"] is True
+    assert program.json("runs", "diff", run, run)["same"] is True
+    exported = program.json("runs", "export", run, "--output", str(tmp_path / "run.zip"))
+    assert program.json("runs", "replay", exported["path"])["identical"] is True
+    assert program.json("runs", "prune")["kept"] >= 1
+    assert program.json("runs", "cancel", run, code=2)["error"]["code"] == "bad_input"
+
+
+def test_a_refusal_is_no_failure(program: Program) -> None:
+    result = program.json("research", "What does zirconium cost in Antwerp?")
+    assert (result["answer_status"], result["citations"]) == ("no_evidence", [])
+
+
+def test_ctrl_c_interrupts_a_run_at_once_and_it_can_be_resumed(program: Program) -> None:
+    """The run is held at its last step by a lock on the corpus, so that it is surely under way when it is stopped."""
+    command = [sys.executable, "-m", "citewell", "--data-dir", str(program.data), "research", "When was the lamp lit?"]
+    store = RunStore(program.data / "runs.db")
+    before = {run.run_id for run in store.latest(100)}
+    corpus = connect(program.data / "corpus.db")
+    corpus.execute("BEGIN IMMEDIATE")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        run_id = wait_for_stage(store, before, "persist_trace")
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+        assert (process.returncode, f"citewell runs resume {run_id}" in said) == (130, True)
+        assert time.monotonic() - started < 5
+    finally:
+        process.kill()
+        corpus.execute("ROLLBACK")
+        corpus.close()
+    assert program.json("runs", "show", run_id)["summary"]["status"] == "interrupted"
+    assert "1859" in program.json("runs", "resume", run_id)["answer"]
+    assert program.json("runs", "replay", run_id)["identical"] is True
+    store.close()
+
+
+def test_a_killed_run_is_interrupted_and_resumes(program: Program) -> None:
+    command = [sys.executable, "-m", "citewell", "--data-dir", str(program.data), "research", "When was the lamp lit?"]
+    store = RunStore(program.data / "runs.db")
+    before = {run.run_id for run in store.latest(100)}
+    corpus = connect(program.data / "corpus.db")
+    corpus.execute("BEGIN IMMEDIATE")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        run_id = wait_for_stage(store, before, "persist_trace")
+        assert program.json("runs", "resume", run_id, code=4)["error"]["message"].endswith("another process.")
+    finally:
+        process.kill()
+        process.wait()
+        corpus.execute("ROLLBACK")
+        corpus.close()
+    assert program.json("runs", "show", run_id)["summary"]["status"] == "interrupted"
+    assert "1859" in program.json("runs", "resume", run_id)["answer"]
+    store.close()
+
+
+def test_a_run_held_up_elsewhere_can_be_cancelled_from_another_process(program: Program) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "citewell",
+        "--data-dir",
+        str(program.data),
+        "research",
+        "When was the lamp lit?",
+        "--json",
+    ]
+    store = RunStore(program.data / "runs.db")
+    before = {run.run_id for run in store.latest(100)}
+    corpus = connect(program.data / "corpus.db")
+    corpus.execute("BEGIN IMMEDIATE")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        run_id = wait_for_stage(store, before, "persist_trace")
+        started = time.monotonic()
+        assert program.json("runs", "cancel", run_id)["detail"] == "asked"
+        printed, _ = process.communicate(timeout=10)
+        assert time.monotonic() - started < 5
+    finally:
+        process.kill()
+        corpus.execute("ROLLBACK")
+        corpus.close()
+    assert (process.returncode, json.loads(printed)["stop_reason"]) == (130, "cancelled")
+    store.close()
+
+
+def wait_for_stage(store: RunStore, known: set[str], stage: str) -> str:
+    """The id of the new run, once it has entered a stage."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for run in store.latest(5):
+            if run.run_id not in known and any(
+                event.kind == "stage_entered" and event.body["stage"] == stage for event in store.events(run.run_id)
+            ):
+                return run.run_id
+    raise AssertionError(f"no run entered {stage}")
+
+
 def test_status_gives_every_file_with_its_reason(program: Program) -> None:
     files = {file["path"]: file for file in program.json("status")["files"]}
     assert {path: file["status"] for path, file in files.items()} == {
@@ -108,7 +221,13 @@ def test_status_gives_every_file_with_its_reason(program: Program) -> None:
         (["remove", "note:none"], 3, "No document"),
         (["add", "/nowhere/at/all"], 3, "no file or folder"),
         (["add", ""], 2, "path is empty"),
-        (["research", "lamp"], 2, "--retrieval-only"),
+        (["research", ""], 2, "question is empty"),
+        (["research", "x" * 100_000], 2, "at most 8,000"),
+        (["research", "lamp", "--timeout", "0"], 2, "--timeout"),
+        (["research", "lamp", "--profile", "psychic"], 2, "--profile"),
+        (["runs", "show", "20260101T000000-00000000"], 3, "no run"),
+        (["runs", "replay", "nowhere/at/all.zip"], 3, "no run"),
+        (["runs", "resume", "nonsense"], 3, "no run"),
         (["research", "--retrieval-only", "lamp", "--max-chars-per-doc", "1"], 2, "must be between"),
         (["schema", "nothing"], 3, "no schema"),
         (["frobnicate"], 2, "No such command"),
@@ -164,6 +283,7 @@ def test_the_demo_needs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     done = Program(tmp_path).run("demo", HOME=str(tmp_path / "home"), XDG_DATA_HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr
     assert "14 November 1859" in done.stdout
+    assert "Not found in your corpus" in done.stdout
     assert "citewell add" in done.stdout
     assert not (tmp_path / "home").exists()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import apsw
 from citewell.domain.errors import StoreFull, StoreUnusable, Unavailable
 
 BUSY_TIMEOUT_MS = 60_000
+_CLOSE_ATTEMPTS = 40
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
 
 
@@ -53,6 +55,7 @@ class Database:
         self._local = threading.local()
         self._opened: list[apsw.Connection] = []
         self._write_lock = threading.Lock()
+        self._closing = threading.Event()
         self._writer: apsw.Connection | None = None
         with store_errors(path):
             prepare_file(path, schema)
@@ -98,17 +101,44 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Close every connection; the WAL is folded back into the file."""
+        """Close every connection; the WAL is folded back into the file, and who waits for a lock stops waiting."""
+        self._closing.set()
         for connection in self._opened:
-            connection.close()
+            _close(connection)
+        self._closing.clear()
         self._opened.clear()
         self._writer = None
         self._local = threading.local()
 
     def _connect(self) -> apsw.Connection:
         connection = connect(self.path)
+        connection.set_busy_handler(_Patience(self._closing))
         self._opened.append(connection)
         return connection
+
+
+class _Patience:
+    """Waits for another process's lock up to the timeout, but not once the database is being closed."""
+
+    def __init__(self, closing: threading.Event) -> None:
+        self._closing = closing
+        self._since = 0.0
+
+    def __call__(self, attempt: int) -> bool:
+        if attempt == 0:
+            self._since = time.monotonic()
+        waited = (time.monotonic() - self._since) * 1000
+        return not self._closing.wait(min(0.001 * (attempt + 1), 0.05)) and waited < BUSY_TIMEOUT_MS
+
+
+def _close(connection: apsw.Connection) -> None:
+    """Close a connection as soon as the thread that uses it has let go."""
+    for _ in range(_CLOSE_ATTEMPTS):
+        try:
+            connection.close()
+            return
+        except apsw.ThreadingViolationError:
+            time.sleep(0.05)
 
 
 Bindings = Sequence[str | int | float | bytes | None]

@@ -106,9 +106,10 @@ class RunStore:
 
     def checked_events(self, run_id: str) -> list[RunEvent]:
         """The whole log of a run, refused if anything in it was changed."""
+        self.summary(run_id)
         events = self.events(run_id)
         if not events:
-            raise NotFound(f"Run {run_id} has no record.", fix="See 'citewell runs list'.")
+            raise NotFound(f"Run {run_id} was never begun: it has no record.", fix="Ask the question again.")
         verify_chain(events)
         return events
 

@@ -355,8 +355,13 @@ def _make_locked(place: Path, stack: ExitStack) -> tuple[Path, int]:
         aside = _aside(place, "new")
         aside.mkdir(mode=0o700)
         # Before it is locked, a sweep may take it for one that was left behind.
-        with suppress(FileNotFoundError):
+        try:
             return aside, stack.enter_context(locked(aside, fcntl.LOCK_EX))
+        except FileNotFoundError:
+            continue
+        except BaseException:
+            aside.rmdir()
+            raise
 
 
 def _aside(place: Path, why: str) -> Path:

@@ -35,7 +35,11 @@ _REASON = re.compile(
 _CALLED = re.compile(r"\b(?:called|named|known as|referred to as|termed|dubbed|nicknamed|goes by|answers to)\b")
 _SOME = re.compile(r"\b(?:several|single|dozens|hundreds|thousands|millions|both|couple|half)\b")
 _DURING = re.compile(r"\b(?:since|during|after|before|until) (?:the )?[A-Z]")
-_RELATIVE = re.compile(r"\b(?:yesterday|today|tonight|tomorrow)\b")
+_WHERE = re.compile(
+    r"\b(?:in|at|near|from|on|to|off|above|below|behind|beside|under|between|inside|outside|north|south|east|west)"
+    r" (?:[\w'’-]+ ){0,4}[\w'’-]+"
+)
+_RELATIVE = re.compile(r"\b(?:yesterday|today|tonight|tomorrow|last night|this (?:morning|afternoon|evening))\b")
 _WORD = re.compile(r"[\w'-]+")
 _COLOUR = re.compile(
     r"\b(?:red|green|blue|yellow|black|white|gr[ea]y|brown|orange|purple|pink|violet|turquoise|crimson|scarlet|golden"
@@ -69,6 +73,8 @@ def value_strength(asked: Asked, text: str, given: Given, spelling: Spelling) ->
             return _name_strength(asked, text, given, spelling)
         case "reason":
             return 1.0 if _REASON.search(folded_text(text)) else 0.3
+        case "place":
+            return _place_strength(text, given, spelling)
         case "colour":
             return 1.0 if _COLOUR.search(folded_text(text)) else 0.0
         case "frequency":
@@ -79,7 +85,7 @@ def value_strength(asked: Asked, text: str, given: Given, spelling: Spelling) ->
 
 def _name_strength(asked: Asked, text: str, given: Given, spelling: Spelling) -> float:
     """A new name counts fully; for the name *of* something it has to stand beside the word for that thing."""
-    new = [name for name in names_in(text, spelling) if not set(index_terms(name, "en").split()) <= given.names]
+    new = _new_names(text, given, spelling)
     if not asked.names:
         return 1.0 if new else 0.0
     # As written: "Ross & Son" is a name, not somebody's son.
@@ -92,6 +98,23 @@ def _name_strength(asked: Asked, text: str, given: Given, spelling: Spelling) ->
     return 1.0 if any(named & set(spoken[max(0, at - 4) : at + 5]) for at in places) else 0.4 if new else 0.0
 
 
+def speaks_of_its_day(text: str) -> bool:
+    """Whether a text says when by the day it was written on."""
+    return _RELATIVE.search(folded_text(text)) is not None
+
+
+def _place_strength(text: str, given: Given, spelling: Spelling) -> float:
+    places = [match.group() for match in _WHERE.finditer(text)]
+    if any(_new_names(place, given, spelling) for place in places):
+        return 1.0
+    return 0.7 if places else 0.3
+
+
+def _new_names(text: str, given: Given, spelling: Spelling) -> list[str]:
+    """Names that the question does not give already."""
+    return [name for name in names_in(text, spelling) if not set(index_terms(name, "en").split()) <= given.names]
+
+
 def _date_strength(text: str, given: Given) -> float:
     new = [date for date in dates_in(text) if date.stated not in given.dates]
     if new:
@@ -99,7 +122,7 @@ def _date_strength(text: str, given: Given) -> float:
     times = {match.group() for match in _TIME.finditer(folded_text(text))}
     if any(time not in given.dates for time in times):
         return 0.6
-    return 0.4 if _DURING.search(text) or _RELATIVE.search(folded_text(text)) else 0.0
+    return 0.4 if _DURING.search(text) or speaks_of_its_day(text) else 0.0
 
 
 def _quantity_strength(asked: Asked, kind: ValueKind, text: str, given: Given) -> float:

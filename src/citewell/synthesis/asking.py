@@ -17,7 +17,7 @@ from citewell.text.words import query_tokens
 AnswerKind = Literal["who", "when", "where", "how_many", "why", "compare", "list", "yes_no", "what", "how"]
 ValueKind = Literal[
     "name", "date", "number", "money", "length", "weight", "temperature", "duration", "percentage", "frequency",
-    "colour", "reason",
+    "colour", "reason", "place",
 ]  # fmt: skip
 
 
@@ -92,7 +92,7 @@ _NOUN_VALUES: dict[str, ValueKind] = {noun: kind for kind, nouns in _VALUE_NOUNS
 GENERIC = frozenset(
     """type types kind kinds sort form forms entity entities thing things process style group groups term terms word words
     example examples category categories area areas field method methods item items role case part parts concept factor
-    factors aspect feature event situation handle username nickname alias article page essay tagged talk""".split()
+    factors aspect feature event situation handle username nickname alias article page essay tagged talk find""".split()
 )
 _OPENERS = frozenset("is are was were do does did has have had can could will would should".split())
 
@@ -147,7 +147,7 @@ def _by_question_word(spoken: str, match: re.Match[str] | None) -> tuple[AnswerK
     if word == "when" or re.match(r" (?:time of )?(?:the )?(?:year|day|date|time)\b", rest):
         return "when", "date"
     if word == "where":
-        return "where", None
+        return "where", "place"
     if word == "why":
         return "why", "reason"
     if word == "how":

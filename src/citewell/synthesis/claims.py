@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citewell.domain.answers import PreparedSource, PreparedSynthesis, Quote, Verdict
-from citewell.synthesis.lead_ins import without_lead_in
+from citewell.synthesis.lead_ins import is_dated_falsely, without_lead_in
 from citewell.synthesis.names import Spelling, names_in
 from citewell.synthesis.values import Date, Quantity, dates_in, denials_in, quantities_in
 from citewell.text.folding import folded_text
@@ -78,6 +78,8 @@ def is_claim(text: str) -> bool:
 def check_claim(text: str, quotes: Sequence[Quote], sources: Sequence[PreparedSource], rarity: Rarity) -> Check:
     """Compare a sentence with the passages it cites; titles and headings of their sources may complete a name."""
     said = without_lead_in(text)
+    if is_dated_falsely(text, list(sources)):
+        return Check("unsupported", "the date in front is not that of the source")
     if not is_claim(said) and not quotes:
         return Check("not_a_claim")
     if not quotes:

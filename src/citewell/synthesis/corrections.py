@@ -57,7 +57,7 @@ def _corrects(by: Passage, of: Passage) -> bool:
     said = f"{by.before} {by.shown}"
     denied = _denied(said)
     repeated = bool(denied & _values(of.shown)) and not _values(of.shown) & (_values(by.shown) - denied)
-    return (repeated and len(shared) >= _LEAST_SHARED) or (_names_title(by, of) and bool(shared) and bool(denied))
+    return (repeated and len(shared) >= _LEAST_SHARED) or (_names_title(by, of) and bool(denied & _content(of.shown)))
 
 
 def _is_older(by: Passage, of: Passage) -> bool:

@@ -25,6 +25,7 @@ _SAME_WORDS = 0.5
 class _Stated:
     sentence: CheckedSentence
     value: Date | Quantity
+    is_counted: bool
     written: str
     shared: frozenset[str]
 
@@ -48,7 +49,8 @@ def _stated(part: Asked, question: str, sentence: CheckedSentence) -> _Stated | 
     if len(values) != 1:
         return None
     shared = content_stems(question) & content_stems(sentence.text)
-    return _Stated(sentence, values[0], sentence.text[values[0].start : values[0].end], shared)
+    counted = isinstance(values[0], Quantity) and values[0].measure is None
+    return _Stated(sentence, values[0], counted, sentence.text[values[0].start : values[0].end], shared)
 
 
 def _values(part: Asked, question: str, text: str) -> list[Date] | list[Quantity]:
@@ -64,11 +66,16 @@ def _disagree(one: _Stated, other: _Stated) -> bool:
         return False
     if one.sentence.quote.source_key == other.sentence.quote.source_key:
         return False
-    union = one.shared | other.shared
-    if not union or len(one.shared & other.shared) / len(union) < _SAME_WORDS:
+    # Two counts of the very thing that was asked for need no further words in common.
+    if not (one.is_counted and other.is_counted) and _likeness(one.shared, other.shared) < _SAME_WORDS:
         return False
     if isinstance(one.value, Date) and isinstance(other.value, Date):
         return not one.value.agrees_with(other.value)
     if isinstance(one.value, Quantity) and isinstance(other.value, Quantity):
         return one.value.value != other.value.value and one.value.unit == other.value.unit
     return False
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    union = one | other
+    return len(one & other) / len(union) if union else 0.0

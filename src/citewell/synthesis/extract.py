@@ -12,18 +12,20 @@ from dataclasses import dataclass
 
 from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis
 from citewell.domain.queries import QueryPlan
+from citewell.synthesis.answer_values import speaks_of_its_day
 from citewell.synthesis.asking import Asked, asked
 from citewell.synthesis.corrections import corrections_among
-from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED
+from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED, dated_lead_in
 from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.scoring import Reading, Scored, read_evidence, score_passages
 from citewell.synthesis.sufficiency import what_is_missing
-from citewell.synthesis.topic import leans_back
+from citewell.synthesis.topic import bag_of, leans_back
 
 MAX_SENTENCES = 3
 MAX_LISTED = 6
 _CONSIDERED = 40
+_TRIED = 4
 # How near to the best a further passage must come to be worth a sentence.
 _NEAR_BEST = 0.85
 # A correction that hardly speaks of the question does not take the place of what it corrects.
@@ -61,16 +63,24 @@ def _answer(part: Asked, reading: Reading, top_score: float, *, alone: bool) -> 
     if not ranked:
         return [], "no passage answers the question"
     ranked, outdated = _corrected(ranked)
-    best = ranked[0]
-    if reason := what_is_missing(part, best, reading.topic, reading.concepts):
-        return [], reason
+    best = _first_sufficient(part, ranked, reading)
+    if best is None:
+        return [], what_is_missing(part, ranked[0], reading.topic, reading.concepts)
     if part.kind in ("list", "compare") and (listed := _siblings(best, ranked, reading)):
         return listed, ""
-    further = [one for one in ranked[1:] if _adds(part, best, one, reading)][: MAX_SENTENCES - 1 if alone else 1]
+    further = [one for one in ranked if one is not best and _adds(part, best, one, reading)][
+        : MAX_SENTENCES - 1 if alone else 1
+    ]
     chosen = [*_led_into(best.passage, reading), *(_Chosen(one.passage) for one in further)]
     if old := outdated.get(_place(best.passage)):
         chosen.insert(1, _Chosen(old.passage, is_outdated=True))
     return chosen, ""
+
+
+def _first_sufficient(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Scored | None:
+    """The best passage that answers; a runner-up only where it is nearly as good."""
+    tried = [one for one in ranked[:_TRIED] if one.score >= _NEAR_BEST * ranked[0].score]
+    return next((one for one in tried if not what_is_missing(part, one, reading.topic, reading.concepts)), None)
 
 
 def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
@@ -150,11 +160,18 @@ def _led_into(passage: Passage, reading: Reading) -> list[_Chosen]:
     if passage.shown.endswith(":"):
         items = [one for one in reading.passages if one.lead == passage.shown and one.source == passage.source]
         return [_Chosen(passage), *(_Chosen(one) for one in items[: MAX_LISTED - 1])]
-    if leans_back(passage) and passage.before:
-        before = next((one for one in reading.passages if _is_just_before(one, passage)), None)
-        if before is not None and not before.shown.endswith("?"):
-            return [_Chosen(before), _Chosen(passage)]
+    before = next((one for one in reading.passages if _is_just_before(one, passage)), None)
+    if before is not None and leans_back(passage) and _completes(before, passage, reading):
+        return [_Chosen(before), _Chosen(passage)]
     return [_Chosen(passage)]
+
+
+def _completes(before: Passage, passage: Passage, reading: Reading) -> bool:
+    """Whether the sentence before names something of the question that the passage itself leaves out."""
+    if before.shown.endswith("?"):
+        return False
+    said, lacking = bag_of(before.shown, None), bag_of(passage.shown, None)
+    return any(term.support(said) and not term.support(lacking) for term in reading.topic.terms)
 
 
 def _is_just_before(one: Passage, passage: Passage) -> bool:
@@ -170,8 +187,9 @@ def _once_each(chosen: Sequence[_Chosen]) -> list[_Chosen]:
 
 
 def _sentence(one: _Chosen) -> DraftSentence:
-    text = f"{OUTDATED}{one.passage.shown}" if one.is_outdated else one.passage.shown
-    return DraftSentence(text, "claim", one.passage.quotes)
+    outdated = OUTDATED if one.is_outdated else ""
+    dated = dated_lead_in(one.passage.source) if speaks_of_its_day(one.passage.shown) else ""
+    return DraftSentence(f"{outdated}{dated}{one.passage.shown}", "claim", one.passage.quotes)
 
 
 def _refusal(plan: QueryPlan, reason: str) -> Draft:

@@ -14,6 +14,7 @@ from citewell.synthesis.asking import Asked
 from citewell.synthesis.names import Spelling
 from citewell.synthesis.passages import Passage, passages_of
 from citewell.synthesis.topic import Topic, TopicTerm, bag_of, leans_back, surroundings_of, topic_of
+from citewell.synthesis.values import quantities_in
 from citewell.text.folding import folded_text
 from citewell.text.language import detect_language
 
@@ -72,7 +73,9 @@ def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:
             owns.append(tuple(term.support(around.own) for term in topic.terms))
     titles = " ".join(source.title for source in prepared.sources)
     spelling = Spelling.of("\n".join(source.text for source in prepared.sources), titles)
-    return Reading(topic, plan.concepts, Given.by(plan.text_query), spelling, tuple(found), tuple(supports), tuple(owns))
+    return Reading(
+        topic, plan.concepts, Given.by(plan.text_query), spelling, tuple(found), tuple(supports), tuple(owns)
+    )
 
 
 def score_passages(asked: Asked, reading: Reading, top_score: float) -> list[Scored]:
@@ -140,6 +143,8 @@ def _contradicts(term: TopicTerm, passage: Passage) -> bool:
 def _fit(asked: Asked, reading: Reading, passage: Passage, value: float) -> float:
     """What the kind of answer adds or takes away."""
     fit = 0.5 * value
+    if asked.kind == "compare" and passage.kind == "sentence" and len(quantities_in(passage.shown)) > 1:
+        fit += 0.2
     if asked.kind == "list" and passage.kind in ("item", "row"):
         fit += 0.6
     if passage.kind == "row" and not _names_its_row(passage, reading.topic):
@@ -164,12 +169,12 @@ def _standing(passage: Passage, top_score: float) -> float:
     rank = passage.source.score / top_score if top_score > 0 else 0.0
     standing = 0.25 * rank + 0.1 / passage.source.n
     words = len(passage.shown.split())
+    # Of two that say the same, the shorter says it better.
+    standing -= min(0.002 * max(0, words - 10), 0.08)
     if words < 5 and passage.kind in ("sentence", "line"):
         standing -= 0.15
     if passage.ordinal < 2:
         standing += 0.03
-    if words > 60:
-        standing -= 0.1
     if leans_back(passage):
         standing -= 0.05
     if passage.source.role in DERIVED_ROLES:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from citewell.domain.queries import Concept
 from citewell.synthesis.answer_values import DECIDING
-from citewell.synthesis.asking import Asked
+from citewell.synthesis.asking import Asked, ValueKind
 from citewell.synthesis.scoring import Scored
 from citewell.synthesis.topic import Topic
 from citewell.synthesis.values import denials_in
@@ -22,6 +22,14 @@ LEAST_COVERAGE = 0.57
 LEAST_OWN = 0.2
 # With an attribute word missing, the rest has to carry this much.
 _LEAST_WITHOUT_ATTRIBUTE = 0.62
+
+
+_SPOKEN: dict[ValueKind, str] = {
+    "money": "an amount of money",
+    "length": "a measure of length",
+    "frequency": "how often",
+    "duration": "how long",
+}
 
 
 def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence[Concept]) -> str:
@@ -37,7 +45,7 @@ def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence
 
 def _missing_value(asked: Asked, best: Scored) -> str:
     if asked.value in DECIDING and best.value == 0:
-        return f"no passage states a {asked.value} for this"
+        return f"no passage states {_SPOKEN.get(asked.value, f'a {asked.value}')} for this"
     if asked.value == "name" and not asked.defines and best.value < (0.5 if asked.attributes else 0.3):
         return "no passage gives the name asked for"
     return ""

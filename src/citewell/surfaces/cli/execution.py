@@ -19,7 +19,12 @@ EXIT_CANCELLED = 130
 
 def execute(events: AsyncIterator[RunEvent | RunResult], *, quiet: bool) -> RunResult:
     """Drive a run to its end, or leave it resumable when interrupted."""
-    return asyncio.run(_execute(events, quiet=quiet))
+    # Not asyncio.run: it would wait for a thread that waits for a lock, though the run was told to stop.
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(_execute(events, quiet=quiet))
+    finally:
+        loop.close()
 
 
 async def _execute(events: AsyncIterator[RunEvent | RunResult], *, quiet: bool) -> RunResult:
