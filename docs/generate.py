@@ -18,10 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     "README.md",
     "ARCHITECTURE.md",
-    "docs/commands.md",
-    "docs/settings.md",
-    "docs/research-pack.md",
-    "docs/runs.md",
+    *(f"docs/{name}.md" for name in ("commands", "settings", "research-pack", "runs", "questions")),
 )
 
 

@@ -16,7 +16,8 @@ def of(command: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         _run(folder, ["add", str(sample_corpus()), "--collection", "skelday"])
         printed = _run(folder, shlex.split(command)[1:])
-    timeless = re.sub(r"in \d+ ms", "in 9 ms", printed)
+    timeless = re.sub(r"\d{8}T\d{6}-[0-9a-f]{8}", "20260105T101500-0a1b2c3d", printed)
+    timeless = re.sub(r"; \d+\.\d+ s,", "; 0.12 s,", timeless)
     return f"```text\n$ {command}\n{timeless.rstrip()}\n```"
 
 

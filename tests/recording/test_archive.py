@@ -136,8 +136,9 @@ def test_members_that_are_links_come_twice_or_belong_to_two_runs_are_refused(tmp
     refuse(tmp_path, rebuilt(exported, moved), "more than one run")
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, exported: Path) -> None:
-    """B7: 300 MB of zeroes in 300 KB, and a list of 100,000 members."""
+    """B7: 300 MB of zeroes in 300 KB, and a list of 20,000 members."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(f"{RUN_ID}/run.md", "w") as file:
         for _ in range(300):
@@ -145,7 +146,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, exported: Path)
     refuse(tmp_path, buffer.getvalue(), "unpacks to more than")
     many = io.BytesIO()
     with zipfile.ZipFile(many, "w") as archive:
-        for number in range(100_000):
+        for number in range(20_000):
             archive.writestr(zipfile.ZipInfo(f"{number}"), b"")
     refuse(tmp_path, many.getvalue(), "more files than a run has")
 

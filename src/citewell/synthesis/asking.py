@@ -84,15 +84,16 @@ _VALUE_NOUNS: dict[ValueKind, str] = {
     "number": "number amount quantity population count capacity score size rate reserve tariff reading voltage speed",
     "duration": "duration",
     "name": "company firm organisation organization person people man woman author scientist artist king queen "
-    "president minister leader actor singer country countries city town state nation region island river team university captain "
-    "manager founder director owner maker manufacturer bank insurer supplier name",
+    "president minister leader actor singer country countries city town state nation region island river team "
+    "university captain manager founder director owner maker manufacturer bank insurer supplier name",
 }
 _NOUN_VALUES: dict[str, ValueKind] = {noun: kind for kind, nouns in _VALUE_NOUNS.items() for noun in nouns.split()}
 # Words that announce an answer without naming anything: no passage has to repeat them.
 GENERIC = frozenset(
-    """type types kind kinds sort form forms entity entities thing things process style group groups term terms word words
-    example examples category categories area areas field method methods item items role case part parts concept factor
-    factors aspect feature event situation handle username nickname alias article page essay tagged talk find""".split()
+    """type types kind kinds sort form forms entity entities thing things process style group groups term terms word
+    words example examples category categories area areas field method methods item items role case part parts concept
+    factor factors aspect feature event situation handle username nickname alias article page essay tagged talk
+    find""".split()
 )
 _OPENERS = frozenset("is are was were do does did has have had can could will would should".split())
 

@@ -48,13 +48,22 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
     reasons: list[str] = []
     parts = asked(plan.text_query)
     for part in parts:
-        found, reason = _answer(part, reading, top_score, alone=len(parts) == 1)
+        found, reason = _answer(part, reading.about(part.text), top_score, alone=len(parts) == 1)
         chosen += found
         reasons += [reason] if reason else []
     if not chosen:
         return _refusal(plan, reasons[0] if reasons else "no passage answers the question")
-    limit = MAX_LISTED if any(part.kind in ("list", "compare") for part in parts) else MAX_SENTENCES + len(parts) - 1
-    return Draft(tuple(_sentence(one) for one in _once_each(chosen)[:limit]), refused=False)
+    return Draft(tuple(_sentence(one) for one in _once_each(chosen)[: _limit(parts, chosen)]), refused=False)
+
+
+def _limit(parts: Sequence[Asked], chosen: Sequence[_Chosen]) -> int:
+    """How many sentences the answer may have: few, but a list is not cut short."""
+    listed = any(part.kind in ("list", "compare") for part in parts) or any(_opens_list(one.passage) for one in chosen)
+    return MAX_LISTED if listed else MAX_SENTENCES + len(parts) - 1
+
+
+def _opens_list(passage: Passage) -> bool:
+    return passage.shown.endswith(":")
 
 
 def _answer(part: Asked, reading: Reading, top_score: float, *, alone: bool) -> tuple[list[_Chosen], str]:
@@ -66,7 +75,7 @@ def _answer(part: Asked, reading: Reading, top_score: float, *, alone: bool) -> 
     best = _first_sufficient(part, ranked, reading)
     if best is None:
         return [], what_is_missing(part, ranked[0], reading.topic, reading.concepts)
-    if part.kind in ("list", "compare") and (listed := _siblings(best, ranked, reading)):
+    if part.kind in ("list", "compare") and (listed := _siblings(best, ranked)):
         return listed, ""
     further = [one for one in ranked if one is not best and _adds(part, best, one, reading)][
         : MAX_SENTENCES - 1 if alone else 1
@@ -134,13 +143,8 @@ def _order(one: Scored, outdated: dict[tuple[int, int], Scored]) -> tuple[float,
     return min(one.order, old.order) if old else one.order
 
 
-def _siblings(best: Scored, ranked: Sequence[Scored], reading: Reading) -> list[_Chosen]:
+def _siblings(best: Scored, ranked: Sequence[Scored]) -> list[_Chosen]:
     """The items or rows that stand beside the best one and answer as well, in their own order."""
-    if best.passage.shown.endswith(":"):
-        items = [
-            one for one in reading.passages if one.lead == best.passage.shown and one.source == best.passage.source
-        ]
-        return [_Chosen(best.passage), *(_Chosen(one) for one in items[: MAX_LISTED - 1])] if items else []
     if best.passage.kind not in ("item", "row"):
         return []
     beside = [
@@ -157,7 +161,7 @@ def _siblings(best: Scored, ranked: Sequence[Scored], reading: Reading) -> list[
 
 def _led_into(passage: Passage, reading: Reading) -> list[_Chosen]:
     """A passage, after the sentence it leans on where it opens with "It" or "They"; a lead with its list."""
-    if passage.shown.endswith(":"):
+    if _opens_list(passage):
         items = [one for one in reading.passages if one.lead == passage.shown and one.source == passage.source]
         return [_Chosen(passage), *(_Chosen(one) for one in items[: MAX_LISTED - 1])]
     before = next((one for one in reading.passages if _is_just_before(one, passage)), None)

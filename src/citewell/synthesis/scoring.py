@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.domain.answers import PreparedSynthesis
 from citewell.domain.documents import DERIVED_ROLES
@@ -54,6 +54,12 @@ class Reading:
     passages: tuple[Passage, ...]
     supports: tuple[tuple[float, ...], ...]
     owns: tuple[tuple[float, ...], ...]
+
+    def about(self, part: str) -> Reading:
+        """The same evidence for one part of the question: what only its other parts mention weighs less."""
+        said = bag_of(part, None)
+        concepts = tuple(one for one in self.concepts if any(bag_of(term, None) & said for term in one.terms))
+        return replace(self, topic=self.topic.about(said), concepts=concepts)
 
 
 def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:

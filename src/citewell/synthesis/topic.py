@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.domain.answers import PreparedSynthesis
 from citewell.domain.queries import QueryPlan
@@ -23,6 +23,7 @@ from citewell.text.words import compound_forms, compound_terms, index_terms, que
 _SYNONYM = 0.7
 _UNSEEN_WEIGHT = 5.0
 _GENERIC_WORTH = 0.4
+_ASIDE_WORTH = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class TopicTerm:
     opposed: frozenset[str]
     weight: float
     is_exact: bool
+
+    def aside(self) -> TopicTerm:
+        """The term where another part of the question mentions it: it still tells what the answer is about."""
+        return replace(self, weight=self.weight * _ASIDE_WORTH, is_exact=False)
 
     def support(self, bag: frozenset[str], *, meanings: bool = True) -> float:
         """How far a bag of stems speaks of this term."""
@@ -58,6 +63,10 @@ class Topic:
     @property
     def weight(self) -> float:
         return sum(term.weight for term in self.terms)
+
+    def about(self, said: frozenset[str]) -> Topic:
+        """The same topic for a part of the question with these stems."""
+        return Topic(tuple(term if term.support(said, meanings=False) else term.aside() for term in self.terms))
 
 
 def topic_of(plan: QueryPlan, prepared: PreparedSynthesis, languages: Sequence[str]) -> Topic:
