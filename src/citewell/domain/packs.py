@@ -99,3 +99,23 @@ class ResearchPack:
     next_steps: tuple[NextStep, ...]
     topic_brief: TopicBrief | None = None
     schema_version: Literal["research_pack.v1"] = "research_pack.v1"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantReport:
+    """What one query variant found: how many chunks, and the documents they belong to, best first."""
+
+    kind: str
+    query: str
+    chunks: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalReport:
+    """How a pack came to its rows: what was found, what fell together, what was left out."""
+
+    variants: tuple[VariantReport, ...]
+    before_dedupe: int
+    after_dedupe: int
+    reranked_out: tuple[str, ...]

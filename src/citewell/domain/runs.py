@@ -166,6 +166,16 @@ class FlowLedger:
 
 
 @dataclass(frozen=True, slots=True)
+class Exploration:
+    """What a run tried, what it read closely, what it turned away and why, and what stayed open."""
+
+    queries_tried: tuple[str, ...] = ()
+    inspected_keys: tuple[str, ...] = ()
+    rejected: dict[str, str] = field(default_factory=dict)
+    open_gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunMetrics:
     """What a run took, from its log."""
 
@@ -225,6 +235,7 @@ class RunResult:
     metrics: RunMetrics
     gates: tuple[Gate, ...] = ()
     flow: FlowLedger = field(default_factory=FlowLedger)
+    explored: Exploration = field(default_factory=Exploration)
     failure: Failure | None = None
     trace_path: str | None = None
     pack: ResearchPack | None = None

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from citewell.domain.documents import Document
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import CorpusMatches, ResearchPack, TagCount
+from citewell.domain.packs import CorpusMatches, ResearchPack, RetrievalReport, TagCount, VariantReport
 from citewell.domain.ports import Candidate
-from citewell.domain.queries import Filters, LexicalQuery, QueryPlan
+from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
 from citewell.packs.concepts import Passage, is_met
 from citewell.packs.coverage import coverage
 from citewell.packs.next_steps import next_steps
@@ -54,10 +54,15 @@ class PackBuilder:
 
     def build(self, question: str, plan: QueryPlan) -> ResearchPack:
         """The pack for a planned question."""
+        return self.build_with_report(question, plan)[0]
+
+    def build_with_report(self, question: str, plan: QueryPlan) -> tuple[ResearchPack, RetrievalReport]:
+        """The pack for a planned question, and how it came to its rows."""
         languages = self._store.languages()
         phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         query = lexical_query(plan.text_query, languages, phrases)
-        ranked = self._rank(plan, query, languages)
+        results = self._search(plan, languages)
+        ranked = self._rank(plan, query, results, languages)
         counts, chunks = term_chunks(self._store, query), self._store.chunk_count()
         weights = rarity(counts, chunks)
         rows = tuple(self._row(plan, query, weights, row) for row in ranked[: plan.limits.limit])
@@ -74,7 +79,7 @@ class PackBuilder:
             chunks=chunks,
             term_chunks=counts,
         )
-        return ResearchPack(
+        pack = ResearchPack(
             question=question,
             mode="evidence_only",
             query_plan=plan,
@@ -83,13 +88,22 @@ class PackBuilder:
             exact_tag_evidence=tagged,
             next_steps=next_steps(plan, rows, tagged, evidence_coverage),
         )
+        return pack, _report(results, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
 
-    def _rank(self, plan: QueryPlan, query: LexicalQuery, languages: Sequence[str]) -> list[_Ranked]:
+    def _search(self, plan: QueryPlan, languages: Sequence[str]) -> list[tuple[Variant, Sequence[Candidate]]]:
         depth = plan.limits.limit * CHUNKS_PER_ROW
-        results = [
+        return [
             (variant, self._store.rank(lexical_query(variant.query, languages), plan.filters, depth))
             for variant in plan.query_variants
         ]
+
+    def _rank(
+        self,
+        plan: QueryPlan,
+        query: LexicalQuery,
+        results: Sequence[tuple[Variant, Sequence[Candidate]]],
+        languages: Sequence[str],
+    ) -> list[_Ranked]:
         fused = fuse(results)[: plan.limits.limit * _RERANK_ROWS]
         ranked = [self._weigh(plan, query, row, languages) for row in fused]
         return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
@@ -142,3 +156,20 @@ class PackBuilder:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)
         return tuple(found)
+
+
+def _report(
+    results: Sequence[tuple[Variant, Sequence[Candidate]]], ranked: Sequence[str], limit: int
+) -> RetrievalReport:
+    """What each variant found, and what became of it."""
+    variants = tuple(
+        VariantReport(
+            variant.kind,
+            variant.query,
+            len(candidates),
+            tuple(dict.fromkeys(candidate.document.source_key for candidate in candidates)),
+        )
+        for variant, candidates in results
+    )
+    found = {key for variant in variants for key in variant.keys}
+    return RetrievalReport(variants, sum(variant.chunks for variant in variants), len(found), tuple(ranked[limit:]))

@@ -15,7 +15,7 @@ import msgspec
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import ResearchPack
+from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import JudgeResult, Stage
 
@@ -135,6 +135,7 @@ class PlanMade:
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     pack: ResearchPack
+    report: RetrievalReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

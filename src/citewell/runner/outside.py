@@ -48,7 +48,7 @@ class CorpusOutside:
     def _do(self, action: Action) -> Observation:
         match action:
             case Retrieve():
-                return Retrieved(PackBuilder(self._store).build(action.question, action.plan))
+                return Retrieved(*PackBuilder(self._store).build_with_report(action.question, action.plan))
             case Inspect():
                 return Inspected(tuple(self._views(action)))
             case Expand():

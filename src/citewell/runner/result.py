@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from citewell import __version__
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
-from citewell.domain.runs import FlowLedger, RunMetrics, RunResult, RunStatus
+from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
 from citewell.runner.state import RunState
 
 PROMPT_VERSION = "extractive.v1"
@@ -38,6 +38,7 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         metrics=metrics_of(state),
         gates=verification.gates if verification else (),
         flow=flow_of(state),
+        explored=Exploration(state.queries_tried, state.inspected_keys, state.rejected, state.open_gaps),
         failure=state.failure,
         pack=state.pack,
     )
@@ -88,16 +89,15 @@ def _line(sentence: CheckedSentence) -> str:
 
 
 def metrics_of(state: RunState) -> RunMetrics:
-    pack, verification = state.pack, state.verification
-    matches = pack.coverage.corpus_matches if pack else None
+    verification = state.verification
     answer = sum(len(sentence.text) for sentence in verification.sentences) if verification else 0
     return RunMetrics(
         seconds=round(state.elapsed, 6),
         stage_seconds=dict(sorted(state.stage_seconds.items())),
         steps=state.steps,
         variants=len(state.queries_tried),
-        candidates_before_dedupe=matches.items + matches.sources if matches else 0,
-        candidates_after_dedupe=len(state.retrieved_keys),
+        candidates_before_dedupe=state.candidates[0],
+        candidates_after_dedupe=state.candidates[1],
         model_calls=state.spend.model_calls,
         tokens=state.spend.tokens,
         cost_usd=state.spend.cost_usd,

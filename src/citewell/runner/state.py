@@ -32,6 +32,7 @@ class RunState:
     stage_seconds: dict[str, float] = field(default_factory=dict)
     plan: QueryPlan | None = None
     pack: ResearchPack | None = None
+    candidates: tuple[int, int] = (0, 0)
     retrieved_keys: tuple[str, ...] = ()
     inspected_keys: tuple[str, ...] = ()
     queries_tried: tuple[str, ...] = ()

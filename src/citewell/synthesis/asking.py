@@ -21,6 +21,11 @@ ValueKind = Literal[
 ]  # fmt: skip
 
 
+MAX_PARTS = 3
+# What a question asks stands near its start; a pasted page is not parsed for more.
+MAX_ASKED_CHARS = 1_000
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One thing a question asks for. `attributes` must be met by the answer; a known value kind may stand for them."""
@@ -100,9 +105,9 @@ _OPENERS = frozenset("is are was were do does did has have had can could will wo
 
 def asked(question: str) -> tuple[Asked, ...]:
     """Everything a question asks for, in order."""
-    parts = [part.strip(" ,;") for part in _SPLIT.split(question)]
+    parts = [part.strip(" ,;") for part in _SPLIT.split(question[:MAX_ASKED_CHARS])]
     asking = [part for part in parts if part and _asks_something(folded_text(part))]
-    return tuple(_asked(part) for part in (asking or [question]))[:3]
+    return tuple(_asked(part) for part in (asking or [question[:MAX_ASKED_CHARS]]))[:MAX_PARTS]
 
 
 def _asks_something(part: str) -> bool:

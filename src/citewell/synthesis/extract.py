@@ -48,7 +48,8 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
     reasons: list[str] = []
     parts = asked(plan.text_query)
     for part in parts:
-        found, reason = _answer(part, reading.about(part.text), top_score, alone=len(parts) == 1)
+        alone = len(parts) == 1
+        found, reason = _answer(part, reading if alone else reading.about(part.text), top_score, alone=alone)
         chosen += found
         reasons += [reason] if reason else []
     if not chosen:
@@ -77,10 +78,9 @@ def _answer(part: Asked, reading: Reading, top_score: float, *, alone: bool) -> 
         return [], what_is_missing(part, ranked[0], reading.topic, reading.concepts)
     if part.kind in ("list", "compare") and (listed := _siblings(best, ranked)):
         return listed, ""
-    further = [one for one in ranked if one is not best and _adds(part, best, one, reading)][
-        : MAX_SENTENCES - 1 if alone else 1
-    ]
-    chosen = [*_led_into(best.passage, reading), *(_Chosen(one.passage) for one in further)]
+    further = [one.passage for one in ranked if one is not best and _adds(part, best, one, reading)]
+    more = further[: MAX_SENTENCES - 1 if alone else 1]
+    chosen = [*_led_into(best.passage, reading), *map(_Chosen, more)]
     if old := outdated.get(_place(best.passage)):
         chosen.insert(1, _Chosen(old.passage, is_outdated=True))
     return chosen, ""

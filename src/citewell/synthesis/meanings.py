@@ -83,13 +83,14 @@ produce generate output
 crew people sailor
 """
 _OPPOSITES = """
-majority minority|early late|before after|first last|more less|most least|increase decrease|rise fall|larger smaller
-big small|large small|high low|higher lower|public private|internal external|import export|buy sell|win lose|open closed
-start end|begin end|enter leave|join leave|north south|east west|old new|older newer|true false|allow forbid
-accept reject|male female|above below|over under|maximum minimum|strong weak|stronger weaker|fast slow|rich poor
-upper lower|overrepresented underrepresented|inside outside|odd even|front back|left right|ancient modern
-positive negative|inner outer|support oppose|legal illegal|urban rural|summer winter|day night|dead alive|hot cold|wet dry|cause prevent
-manual automatic|permanent temporary|success failure|succeed fail|include exclude|similar different|same different
+majority minority|early late|before after|first last|more less|most least|increase decrease|rise fall
+larger smaller|big small|large small|high low|higher lower|public private|internal external|import export
+buy sell|win lose|open closed|start end|begin end|enter leave|join leave|north south|east west|old new
+older newer|true false|allow forbid|accept reject|male female|above below|over under|maximum minimum|strong weak
+stronger weaker|fast slow|rich poor|upper lower|overrepresented underrepresented|inside outside|odd even
+front back|left right|ancient modern|positive negative|inner outer|support oppose|legal illegal|urban rural
+summer winter|day night|dead alive|hot cold|wet dry|cause prevent|manual automatic|permanent temporary
+success failure|succeed fail|include exclude|similar different|same different
 """
 _STEMS: dict[str, frozenset[str]] = {}
 for _line in _GROUPS.split("\n"):
@@ -99,7 +100,7 @@ for _line in _GROUPS.split("\n"):
 
 
 _OPPOSED: dict[str, frozenset[str]] = {}
-for _pair in _OPPOSITES.replace("\n", "|").split("|"):
+for _pair in _OPPOSITES.strip().replace("\n", "|").split("|"):
     for _one, _other in permutations([stem(_word, "en") for _word in _pair.split()], 2):
         _OPPOSED[_one] = _OPPOSED.get(_one, frozenset()) | {_other}
 

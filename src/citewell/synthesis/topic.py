@@ -20,6 +20,7 @@ from citewell.synthesis.values import MONTH_NAMES, NUMBER_WORDS, UNITS, dates_in
 from citewell.text.folding import folded_text
 from citewell.text.words import compound_forms, compound_terms, index_terms, query_tokens, stem
 
+MAX_TERMS = 32
 _SYNONYM = 0.7
 _UNSEEN_WEIGHT = 5.0
 _GENERIC_WORTH = 0.4
@@ -71,8 +72,9 @@ class Topic:
 
 def topic_of(plan: QueryPlan, prepared: PreparedSynthesis, languages: Sequence[str]) -> Topic:
     """The terms of a planned question with their weights; words that name a unit match its symbols."""
-    texts = dict.fromkeys(plan.terms)
-    return Topic(tuple(_term(text, prepared.term_weights, languages) for text in texts))
+    terms = [_term(text, prepared.term_weights, languages) for text in dict.fromkeys(plan.terms)]
+    telling = sorted(terms, key=lambda term: -term.weight)[:MAX_TERMS]
+    return Topic(tuple(term for term in terms if term in telling))
 
 
 def _term(text: str, weights: Mapping[str, float], languages: Sequence[str]) -> TopicTerm:

@@ -57,9 +57,9 @@ def observed(state: RunState, observation: Observation) -> Play:
         case PlanMade(plan=plan):
             return _retrieve(replace(state, plan=plan), plan, attempt=1)
         case Retrieved(pack=pack) if state.pack is None:
-            return _first_evidence(state, pack)
+            return _first_evidence(_counted(state, observation), pack)
         case Retrieved(pack=pack):
-            return _retried(state, pack)
+            return _retried(_counted(state, observation), pack)
         case Inspected(views=views):
             assert state.pack is not None
             pack = merge_inspection(state.pack, views)
@@ -109,6 +109,13 @@ def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Play:
     }
     after = replace(state, queries_tried=tried, spend=spend)
     return Play(after, (Retrieve(state.request.question, plan, attempt),), (Decision("planned", data),))
+
+
+def _counted(state: RunState, found: Retrieved) -> RunState:
+    if found.report is None:
+        return state
+    before, after = state.candidates
+    return replace(state, candidates=(before + found.report.before_dedupe, after + found.report.after_dedupe))
 
 
 def _first_evidence(state: RunState, pack: ResearchPack) -> Play:

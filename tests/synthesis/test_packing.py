@@ -1,0 +1,79 @@
+"""Packing: rank order, a reserve for exact tags, related rows last, only the last row trimmed, all counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.domain.evidence import EvidenceRow
+from citewell.domain.packs import ResearchPack
+from citewell.synthesis.packing import EXACT_TAG_RESERVED_CHARS, prepare_synthesis
+from runner.plays import pack, row
+
+
+def rows(count: int, size: int) -> tuple[EvidenceRow, ...]:
+    return tuple(row(f"note:{n}", text="x" * size) for n in range(count))
+
+
+def tagged(found: ResearchPack, *more: EvidenceRow) -> ResearchPack:
+    return replace(found, exact_tag_evidence=more)
+
+
+def test_everything_that_fits_is_there_in_rank_order_and_numbered() -> None:
+    prepared = prepare_synthesis(pack(*rows(3, 100)))
+    assert [(source.n, source.source_key) for source in prepared.sources] == [
+        *((1, "note:0"), (2, "note:1"), (3, "note:2")),
+    ]
+    assert not prepared.truncation.is_truncated
+    assert prepared.text.startswith("Question: Who lit the lamp?\n")
+
+
+def test_only_the_bottom_most_row_is_trimmed_and_what_does_not_fit_is_named() -> None:
+    prepared = prepare_synthesis(pack(*rows(5, 1_000)), max_evidence_chars=3_000)
+    assert [len(source.text) for source in prepared.sources[:2]] == [1_000, 1_000]
+    assert prepared.truncation.partially_trimmed_source_key == "note:2"
+    assert prepared.truncation.dropped_source_keys == ("note:3", "note:4")
+    trimmed = prepared.sources[2]
+    assert trimmed.span.end - trimmed.span.start == len(trimmed.text) < 1_000
+
+
+def test_an_exact_tag_example_has_its_place_however_much_evidence_there_is() -> None:
+    found = tagged(pack(*rows(40, 1_000)), row("note:tagged", text="t" * 1_500))
+    prepared = prepare_synthesis(found)
+    (example,) = [source for source in prepared.sources if source.lane == "exact_tag"]
+    assert (example.source_key, len(example.text)) == ("note:tagged", 1_500)
+    assert EXACT_TAG_RESERVED_CHARS == 2_000
+
+
+def test_related_rows_come_last_and_go_first_when_room_is_short() -> None:
+    related = row("note:related", related_to="note:0", text="r" * 500)
+    found = pack(related, *rows(2, 500))
+    assert [source.source_key for source in prepare_synthesis(found).sources] == ["note:0", "note:1", "note:related"]
+    assert prepare_synthesis(found, max_evidence_chars=1_300).truncation.dropped_source_keys == ("note:related",)
+
+
+def test_a_document_is_not_shown_twice_for_its_tag() -> None:
+    prepared = prepare_synthesis(tagged(pack(row("note:a")), row("note:a")))
+    assert [source.source_key for source in prepared.sources] == ["note:a"]
+
+
+def test_no_evidence_still_makes_an_input() -> None:
+    prepared = prepare_synthesis(pack())
+    assert prepared.sources == ()
+    assert "Coverage: a note" in prepared.text
+
+
+@given(
+    st.lists(st.integers(1, 4_000), max_size=12), st.lists(st.integers(1, 4_000), max_size=3), st.integers(500, 30_000)
+)
+def test_every_character_counts_against_the_budget(sizes: list[int], tags: list[int], budget: int) -> None:
+    evidence = [row(f"note:{n}", text="x" * size) for n, size in enumerate(sizes)]
+    examples = [row(f"tag:{n}", text="y" * size) for n, size in enumerate(tags)]
+    prepared = prepare_synthesis(tagged(pack(*evidence), *examples), max_evidence_chars=budget)
+    assert len(prepared.text) <= budget
+    assert prepared.truncation.evidence_chars_used == len(prepared.text)
+    kept = {source.source_key for source in prepared.sources}
+    assert kept | set(prepared.truncation.dropped_source_keys) == {entry.source_key for entry in (*evidence, *examples)}
+    assert prepared == prepare_synthesis(tagged(pack(*evidence), *examples), max_evidence_chars=budget)
