@@ -7,6 +7,8 @@ import json
 import os
 import resource
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -309,3 +311,36 @@ def test_a_folder_of_traces_that_is_a_link_or_a_file_is_refused(tmp_path: Path) 
     (tmp_path / "research-runs").write_text("a file")
     with pytest.raises(Unavailable):
         write(tmp_path)
+
+
+# The same everywhere
+
+DIGEST = """
+import hashlib
+from recording.builders import SYNTHESIS_INPUT, events, plan, result
+from citewell.recording.trace import trace_files
+files = trace_files(result(), events(result()), SYNTHESIS_INPUT, plan())
+print(hashlib.sha256(b"".join(files[name] for name in sorted(files))).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_trace_has_the_same_bytes_under_another_time_zone_locale_and_hash_seed(tmp_path: Path) -> None:
+    """T5."""
+    surroundings = (
+        {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "0"},
+        {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1"},
+        {"TZ": "America/St_Johns", "LC_ALL": "de_DE.UTF-8", "PYTHONHASHSEED": "4711"},
+    )
+    tests = str(Path(__file__).parents[1])
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            env={**surrounding, "PYTHONPATH": tests, "PATH": ""},
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        ).stdout
+        for surrounding in surroundings
+    }
+    assert len(digests) == 1

@@ -113,6 +113,8 @@ class PruneSummary:
     removed: tuple[str, ...]
     skipped_active: tuple[str, ...]
     not_ours: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    freed_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

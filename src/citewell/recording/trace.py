@@ -224,8 +224,26 @@ def trace_files(
         "synthesis-input.md": (_SYNTHESIS_HEAD + fence(synthesis_input)).encode("utf-8", "backslashreplace"),
         "log.jsonl": b"".join(canonical_json(event) + b"\n" for event in events),
     }
-    artifacts = _artifacts(files)
-    document = TraceDocument(
+    files["run.json"] = _readable_json(
+        _document(request, result, events, synthesis_input, plan, draft, _artifacts(files))
+    )
+    files[MARKER] = _marker(result.run_id, events, files)
+    if (size := sum(map(len, files.values()))) > MAX_TRACE_BYTES:
+        raise WorkFailed(f"The trace of run {result.run_id} would have {size} bytes, more than any reader accepts.")
+    return files
+
+
+def _document(
+    request: RunRequest,
+    result: RunResult,
+    events: Sequence[RunEvent],
+    synthesis_input: str,
+    plan: QueryPlan | None,
+    draft: Draft | None,
+    artifacts: tuple[Artifact, ...],
+) -> TraceDocument:
+    size = sum(artifact.bytes for artifact in artifacts)
+    return TraceDocument(
         schema_version=TRACE_SCHEMA,
         run_id=result.run_id,
         surface=request.surface,
@@ -245,21 +263,12 @@ def trace_files(
         prepared_synthesis=PreparedSummary(len(synthesis_input), result.flow.in_prompt, result.truncation),
         synthesis=_synthesis(result, rejected_answer(result, events, draft)),
         flow=result.flow,
-        metrics=TraceMetrics(
-            **msgspec.to_builtins(result.metrics), artifact_bytes=sum(artifact.bytes for artifact in artifacts)
-        ),
-        versions=Versions(
-            *(result.tool, result.tool_version, result.prompt_version, result.provider, result.model),
-        ),
+        metrics=TraceMetrics(**msgspec.to_builtins(result.metrics), artifact_bytes=size),
+        versions=Versions(result.tool, result.tool_version, result.prompt_version, result.provider, result.model),
         artifacts=artifacts,
         pack=result.pack,
         events=tuple(events),
     )
-    files["run.json"] = _readable_json(document)
-    files[MARKER] = _marker(result.run_id, events, files)
-    if (size := sum(map(len, files.values()))) > MAX_TRACE_BYTES:
-        raise WorkFailed(f"The trace of run {result.run_id} would have {size} bytes, more than any reader accepts.")
-    return files
 
 
 def _request(run_id: str, events: Sequence[RunEvent]) -> RunRequest:

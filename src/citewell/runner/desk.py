@@ -119,11 +119,11 @@ class RunDesk:
     def _put_away(self, log: FailsafeLog, result: RunResult) -> RunResult:
         """Write the trace; a run whose trace cannot be written says so and keeps its answer."""
         position = fold(log.events())
-        prepared = position.step.state.prepared
+        state = position.step.state
         try:
             log.check()
-            text = prepared.text if prepared else ""
-            path = write_trace(self._data_dir, result, log.events(), text, position.step.state.plan)
+            text = state.prepared.text if state.prepared else ""
+            path = write_trace(self._data_dir, result, log.events(), text, state.plan, draft=state.draft)
         except (CitewellError, OSError):
             warnings = (*result.warnings, "trace_failed")
             return replace(result, stop_reason="trace_failed", warnings=warnings, trace_path=None)
@@ -253,7 +253,14 @@ class RunDesk:
             lambda run_id: _is_active(store, run_id),
         )
         store.delete(report.removed)
-        return PruneSummary(report.kept, report.removed, report.skipped_active, report.not_ours)
+        return PruneSummary(
+            kept=report.kept,
+            removed=report.removed,
+            skipped_active=(*report.skipped_active, *report.skipped_in_use),
+            not_ours=report.not_ours,
+            failed=report.failed,
+            freed_bytes=report.freed_bytes,
+        )
 
 
 def _is_active(store: RunStore, run_id: str) -> bool:
