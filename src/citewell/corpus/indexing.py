@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
+from citewell.corpus.importers.imported import Imported
 from citewell.corpus.links import lookup_name, names_of
 from citewell.corpus.tags import distinct_tags
 from citewell.domain.documents import Chunk, Kind, Link, ReadDocument, SourceType, kind_of
@@ -44,6 +45,8 @@ class PreparedDocument:
     """A document ready to be written."""
 
     read: ReadDocument
+    part: str
+    saved: str | None
     source_type: SourceType
     kind: Kind
     title: str
@@ -56,8 +59,9 @@ class PreparedDocument:
     chunks: tuple[PreparedChunk, ...]
 
 
-def prepare_document(read: ReadDocument, source_type: SourceType, path: str) -> PreparedDocument:
-    """Everything derived from a read document that the store needs."""
+def prepare_document(imported: Imported, path: str, source_type: SourceType | None = None) -> PreparedDocument:
+    """Everything derived from a document that the store needs; the user may say what it is, whatever its kind."""
+    read, meant = imported.read, source_type or imported.source_type
     digest = content_hash(read.text)
     language = detect_language(read.text)
     title = (read.title or "").strip() or posixpath.splitext(posixpath.basename(path))[0]
@@ -65,14 +69,16 @@ def prepare_document(read: ReadDocument, source_type: SourceType, path: str) -> 
     chunks = chunk_document(read.text, read.sections, digest)
     return PreparedDocument(
         read=read,
-        source_type=source_type,
-        kind=kind_of(source_type),
+        part=imported.part,
+        saved=imported.saved,
+        source_type=meant,
+        kind=imported.kind or kind_of(meant),
         title=" ".join(title.split())[:300],
         content_hash=digest,
         language=language,
         canonical_url=canonical_url(read.url) if read.url else None,
         tags=tags,
-        names=names_of(path, read.aliases),
+        names=names_of("" if imported.part else path, read.aliases),
         links=tuple(PreparedLink(link, lookup_name(link)) for link in read.links),
         chunks=_with_terms(read, chunks, title, language, " ".join(written for written, _ in tags)),
     )

@@ -6,26 +6,28 @@ after any crash, and a later sync goes on from there. A root that is missing or 
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from citewell.corpus.indexing import PreparedDocument, prepare_document
+from citewell.corpus.extraction import Extracted, extract_file, needs_a_child
+from citewell.corpus.indexing import PreparedDocument
+from citewell.corpus.reader_pool import ReaderPool, Task
 from citewell.corpus.store.sqlite import KnownFile, SqliteCorpus
 from citewell.corpus.store.writing import FileFacts
-from citewell.corpus.walk import Excluded, Found, LeftOut, printable, read_bytes, walk
+from citewell.corpus.walk import Excluded, Found, LeftOut, printable, walk
 from citewell.domain.documents import SourceType
-from citewell.domain.errors import BadInput, NotFound, Unreadable, WorkFailed
+from citewell.domain.errors import BadInput, NotFound, WorkFailed
 from citewell.domain.library import AddReport, FileStatus, Problem, SyncProgress
 from citewell.domain.ports import Clock
-from citewell.readers.kinds import FileKind, detect, read_file
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
-READER_VERSION = 1
+READER_VERSION = 2
 _BATCH_FILES = 64
 _BATCH_BYTES = 4_000_000
-_RETRY_MTIME = -1  # never equal to a real one: a file that could not be opened is tried again next time
+# Starting readers takes longer than reading this much in our own process.
+_FEW_BYTES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class _Outcome:
     facts: FileFacts
     status: FileStatus
     reason: str = ""
-    document: PreparedDocument | None = None
+    documents: tuple[PreparedDocument, ...] = ()
     renamed_from: str | None = None
     keeps_document: bool = False  # the file is there but could not be opened: what it held stays
 
@@ -153,59 +155,63 @@ class Sync:
     ) -> Iterator[list[_Outcome]]:
         batch: list[_Outcome] = []
         size = 0
-        for entry in changed:
-            outcome = self._outcome(root, entry, known.get(entry.path), vanished)
+        for outcome in self._outcomes(root, changed, known, vanished):
             self._tally.add(outcome.status, outcome.facts.path, outcome.reason)
             batch.append(outcome)
-            size += entry.size if outcome.document else 0
+            size += outcome.facts.size if outcome.documents else 0
             if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
                 yield batch
                 batch, size = [], 0
         if batch:
             yield batch
 
-    def _outcome(
-        self, root: Path, entry: Found | LeftOut, known: KnownFile | None, vanished: dict[str, KnownFile]
-    ) -> _Outcome:
-        hash_before = known.file_hash if known else None
-        if isinstance(entry, LeftOut):
-            file = FileFacts(entry.path, entry.size, entry.mtime_ns, hash_before if entry.is_unseen else None)
-            return _Outcome(file, "skipped", entry.reason, keeps_document=entry.is_unseen)
-        try:
-            data, facts = read_bytes(root, entry.path)
-        except OSError as error:
-            reason = f"cannot be read: {error.strerror or error}"
-            file = FileFacts(entry.path, entry.size, _RETRY_MTIME, hash_before)
-            return _Outcome(file, "failed", reason, keeps_document=True)
-        except Unreadable as error:
-            return _Outcome(FileFacts(entry.path, entry.size, entry.mtime_ns, None), "skipped", error.message)
-        self._tally.bytes += len(data)
-        file = FileFacts(entry.path, facts.st_size, facts.st_mtime_ns, hashlib.sha256(data).hexdigest())
-        return self._read(file, data, known, vanished)
+    def _outcomes(
+        self,
+        root: Path,
+        changed: list[Found | LeftOut],
+        known: dict[str, KnownFile],
+        vanished: dict[str, KnownFile],
+    ) -> Iterator[_Outcome]:
+        extracted = self._extracted(root, changed, known)
+        for entry in changed:
+            before = known.get(entry.path)
+            if isinstance(entry, LeftOut):
+                file = FileFacts(
+                    entry.path, entry.size, entry.mtime_ns, before.file_hash if before and entry.is_unseen else None
+                )
+                yield _Outcome(file, "skipped", entry.reason, keeps_document=entry.is_unseen)
+            else:
+                yield self._placed(next(extracted), before, vanished)
 
-    def _read(self, file: FileFacts, data: bytes, known: KnownFile | None, vanished: dict[str, KnownFile]) -> _Outcome:
-        kind = detect(file.path, data[:4096])
-        if not isinstance(kind, FileKind):
-            return _Outcome(file, "skipped", kind.reason)
-        try:
-            read = read_file(data, file.path)
-        except Unreadable as error:
-            return _Outcome(file, "failed", error.message)
-        except Exception as error:  # noqa: BLE001  one hostile file must not end the sync; the reason is recorded
-            return _Outcome(file, "failed", f"the reader failed: {type(error).__name__}: {error}"[:300])
-        if read.not_evidence:
-            return _Outcome(file, "skipped", read.not_evidence)
-        if not read.text.strip():
-            return _Outcome(file, "skipped", "empty file")
-        source_type = self._request.source_type or kind.source_type
-        document = prepare_document(read, source_type, file.path)
-        reason = "; ".join(read.warnings)
+    def _extracted(
+        self, root: Path, changed: list[Found | LeftOut], known: dict[str, KnownFile]
+    ) -> Iterator[Extracted]:
+        """Every file read, in order: a few simple ones here, many or untrusted ones in processes of their own."""
+        tasks = [
+            Task(number, entry, known[entry.path].file_hash if entry.path in known else None)
+            for number, entry in enumerate(changed)
+            if isinstance(entry, Found)
+        ]
+        size = sum(task.entry.size for task in tasks)
+        if size <= _FEW_BYTES and not any(needs_a_child(task.entry.path) for task in tasks):
+            for task in tasks:
+                yield extract_file(root, task.entry, task.hash_before, self._request.source_type)
+            return
+        pool = ReaderPool(root, self._request.source_type, self._clock, size=min(len(tasks), os.cpu_count() or 1))
+        yield from pool.read(tasks)
+
+    def _placed(self, extracted: Extracted, known: KnownFile | None, vanished: dict[str, KnownFile]) -> _Outcome:
+        """What a file that was read means for the corpus: new, changed, moved, or left out."""
+        self._tally.bytes += extracted.bytes
+        file = extracted.facts
+        if extracted.status != "read":
+            return _Outcome(file, extracted.status, extracted.reason, keeps_document=extracted.keeps_document)
         old = None if known else _same_file(vanished, file)
         if old is not None:
             del vanished[old.path]
-            return _Outcome(file, "renamed", f"was {old.path}", document, renamed_from=old.path)
+            return _Outcome(file, "renamed", f"was {old.path}", extracted.documents, renamed_from=old.path)
         was_indexed = known is not None and known.source_key is not None
-        return _Outcome(file, "updated" if was_indexed else "indexed", reason, document)
+        return _Outcome(file, "updated" if was_indexed else "indexed", extracted.reason, extracted.documents)
 
     def _report(self, collection: str) -> AddReport:
         counts = self._tally.counts

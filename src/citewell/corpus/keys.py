@@ -16,11 +16,11 @@ _VERSION = re.compile(r"^(?P<key>.+)@(?P<hash>[0-9a-f]{64})$")
 _MAX_IDENTIFIER = 160
 
 
-def mint_key(source_type: SourceType, collection: str, path: str, is_taken: Callable[[str], bool]) -> str:
-    """A new key for a file first seen at this path."""
-    identifier = slug(str(PurePosixPath(collection) / PurePosixPath(path).with_suffix("")))
+def mint_key(source_type: SourceType, collection: str, path: str, part: str, is_taken: Callable[[str], bool]) -> str:
+    """A new key for a document first seen at this path, or in this part of the file there."""
+    identifier = slug(f"{PurePosixPath(collection) / PurePosixPath(path).with_suffix('')}/{part}")
     if len(identifier) > _MAX_IDENTIFIER:
-        digest = hashlib.sha256(path.encode("utf-8")).hexdigest()[:8]
+        digest = hashlib.sha256(f"{path}#{part}".encode()).hexdigest()[:8]
         identifier = f"{identifier[: _MAX_IDENTIFIER - 9]}~{digest}"
     key = f"{KEY_PREFIXES[source_type]}:{identifier}"
     number = 2

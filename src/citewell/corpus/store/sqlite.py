@@ -64,7 +64,7 @@ class Outcome(Protocol):
     facts: FileFacts
     status: FileStatus
     reason: str
-    document: PreparedDocument | None
+    documents: tuple[PreparedDocument, ...]
     renamed_from: str | None
     keeps_document: bool
 
@@ -131,12 +131,10 @@ class SqliteCorpus:
                 if outcome.keeps_document:
                     continue
                 before = writing.names_in_file(connection, file_id)
-                if outcome.document is None:
-                    _drop_documents(connection, file_id)
-                    names |= before
-                    continue
+                writing.drop_parts(connection, file_id, [document.part for document in outcome.documents])
                 path = outcome.facts.path
-                writing.put_document(connection, collection.id, collection.name, file_id, path, outcome.document, at)
+                for document in outcome.documents:
+                    writing.put_document(connection, collection.id, collection.name, file_id, path, document, at)
                 names |= before ^ writing.names_in_file(connection, file_id)
                 file_ids.add(file_id)
             writing.resolve_links(connection, collection.id, names, file_ids)
@@ -212,12 +210,16 @@ class SqliteCorpus:
         with self.database.write() as connection:
             names: dict[int, set[str]] = {}
             for key in keys:
-                row = fetch_one(connection, "SELECT file_id, collection_id FROM documents WHERE source_key = ?", (key,))
+                row = fetch_one(
+                    connection, "SELECT file_id, collection_id, id FROM documents WHERE source_key = ?", (key,)
+                )
                 if row is None:
                     continue
                 file_id, collection_id = int(row[0]), int(row[1])
                 names.setdefault(collection_id, set()).update(writing.names_in_file(connection, file_id))
-                writing.delete_file(connection, file_id)
+                writing.delete_document(connection, int(row[2]))
+                if not fetch_rows(connection, "SELECT 1 FROM documents WHERE file_id = ?", (file_id,)):
+                    writing.delete_file(connection, file_id)
             for collection_id, gone in names.items():
                 writing.resolve_links(connection, collection_id, gone, set())
 
@@ -356,10 +358,3 @@ def _check_still_there(connection: apsw.Connection, collection: OpenCollection) 
 def _file_at(connection: apsw.Connection, collection_id: int, path: str) -> int | None:
     row = fetch_one(connection, "SELECT id FROM files WHERE collection_id = ? AND path = ?", (collection_id, path))
     return None if row is None else int(row[0])
-
-
-def _drop_documents(connection: apsw.Connection, file_id: int) -> None:
-    """A file that no longer yields a document loses the one it had."""
-    rows = fetch_rows(connection, "SELECT id FROM documents WHERE file_id = ?", (file_id,))
-    for (document_id,) in rows:
-        writing.delete_document(connection, int(document_id))

@@ -73,13 +73,18 @@ def put_document(
     prepared: PreparedDocument,
     at: str,
 ) -> str:
-    """Insert or replace the document of a file, with its chunks, index entries, tags and links; its key."""
+    """Insert or replace one document of a file, with its chunks, index entries, tags and links; its key."""
     text_id = _put_text(connection, prepared.content_hash, prepared.read.text)
-    existing = fetch_one(connection, "SELECT id, source_key FROM documents WHERE file_id = ?", (file_id,))
+    existing = fetch_one(
+        connection, "SELECT id, source_key FROM documents WHERE file_id = ? AND part = ?", (file_id, prepared.part)
+    )
     if existing is None:
-        key = mint_key(prepared.source_type, collection, path, lambda key: _is_taken(connection, key, path))
+        place = f"{path}#{prepared.part}" if prepared.part else path
+        key = mint_key(
+            prepared.source_type, collection, path, prepared.part, lambda key: _is_taken(connection, key, place)
+        )
         document_id = _insert_document(connection, key, collection_id, file_id, text_id, path, prepared, at)
-        connection.execute("INSERT INTO key_history VALUES (?,?,?)", (key, path, at))
+        connection.execute("INSERT INTO key_history VALUES (?,?,?)", (key, place, at))
     else:
         document_id, key = int(existing[0]), str(existing[1])
         _clear_derived(connection, document_id)
@@ -130,12 +135,13 @@ def _insert_document(
 ) -> int:
     read = prepared.read
     connection.execute(
-        "INSERT INTO documents(source_key, file_id, collection_id, kind, source_type, title, text_id, note_path, url,"
-        " canonical_url, author, language, aliases, created, saved, modified, dated)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO documents(source_key, file_id, part, collection_id, kind, source_type, title, text_id,"
+        " note_path, url, canonical_url, author, language, aliases, created, saved, modified, dated)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             key,
             file_id,
+            prepared.part,
             collection_id,
             prepared.kind,
             prepared.source_type,
@@ -148,9 +154,9 @@ def _insert_document(
             prepared.language,
             json.dumps(read.aliases, ensure_ascii=False),
             read.created,
-            at,
+            prepared.saved or at,
             read.modified,
-            read.modified or read.created or at,
+            read.modified or read.created or prepared.saved or at,
         ),
     )
     return connection.last_insert_rowid()
@@ -224,7 +230,8 @@ def _put_names(connection: apsw.Connection, document_id: int, prepared: Prepared
         "INSERT INTO tags VALUES (?,?,?)", ((document_id, written, folded) for written, folded in prepared.tags)
     )
     names = [(document_id, name, int(is_alias)) for name, is_alias in prepared.names]
-    if prepared.canonical_url and (name := url_name(prepared.canonical_url)):
+    # A bookmark or a star points at a page; only the page itself is what a link to that address means.
+    if prepared.canonical_url and not prepared.part and (name := url_name(prepared.canonical_url)):
         names.append((document_id, name, 0))
     connection.executemany("INSERT OR IGNORE INTO link_names VALUES (?,?,?)", names)
     connection.executemany(
@@ -288,6 +295,14 @@ def delete_file(connection: apsw.Connection, file_id: int) -> list[str]:
         gone.append(str(key))
     connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
     return gone
+
+
+def drop_parts(connection: apsw.Connection, file_id: int, kept: Iterable[str]) -> None:
+    """Forget documents that a file no longer holds."""
+    staying = set(kept)
+    for document_id, part in fetch_rows(connection, "SELECT id, part FROM documents WHERE file_id = ?", (file_id,)):
+        if part not in staying:
+            delete_document(connection, int(document_id))
 
 
 def delete_document(connection: apsw.Connection, document_id: int) -> None:

@@ -40,6 +40,7 @@ CREATE TABLE documents (
   id INTEGER PRIMARY KEY,
   source_key TEXT NOT NULL UNIQUE,
   file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+  part TEXT NOT NULL DEFAULT '',  -- which document of the file, where it holds several
   collection_id INTEGER NOT NULL REFERENCES collections(id) ON DELETE CASCADE,
   kind TEXT NOT NULL,
   source_type TEXT NOT NULL,
@@ -54,9 +55,9 @@ CREATE TABLE documents (
   created TEXT,
   saved TEXT NOT NULL,
   modified TEXT,
-  dated TEXT NOT NULL
+  dated TEXT NOT NULL,
+  UNIQUE (file_id, part)
 ) STRICT;
-CREATE INDEX documents_by_file ON documents(file_id);
 CREATE INDEX documents_by_collection ON documents(collection_id);
 CREATE INDEX documents_by_url ON documents(canonical_url) WHERE canonical_url IS NOT NULL;
 CREATE INDEX documents_by_type ON documents(source_type);

@@ -1,0 +1,193 @@
+"""A warm pool of reader processes that can be killed: untrusted files are read there, both cores are used.
+
+Each process has limits of memory and processor time; a file that takes too long on the wall clock, or brings its reader
+down, is tried once more alone and then recorded as failed. The limits protect this machine from a file, not the file's
+secrets from the machine: a reader runs with the user's own rights.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from citewell.corpus.extraction import Extracted, extract_file
+from citewell.corpus.store.writing import FileFacts
+from citewell.corpus.walk import Found
+from citewell.domain.documents import SourceType
+from citewell.domain.ports import Clock
+
+MEMORY_BYTES = 1_500_000_000
+SECONDS_A_FILE = 20.0
+SECONDS_A_MEGABYTE = 2.0
+_QUEUE = 8  # files a process is given ahead, so that it never waits for us
+_AHEAD = 512  # files that may be ready before their turn
+
+
+Extract = Callable[[Path, Found, str | None, SourceType | None], Extracted]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One file to read."""
+
+    number: int
+    entry: Found
+    hash_before: str | None
+
+
+@dataclass(slots=True)
+class _Reader:
+    process: BaseProcess
+    pipe: Connection
+    waiting: deque[Task] = field(default_factory=deque)
+    since: float = 0.0
+
+
+class ReaderPool:
+    """Reads files in other processes, in the order they were given."""
+
+    def __init__(
+        self,
+        root: Path,
+        source_type: SourceType | None,
+        clock: Clock,
+        size: int,
+        extract: Extract = extract_file,
+        seconds_a_file: float = SECONDS_A_FILE,
+    ) -> None:
+        self._extract = extract
+        self._seconds_a_file = seconds_a_file
+        self._root = root
+        self._source_type = source_type
+        self._clock = clock
+        self._size = max(1, size)
+        self._context = multiprocessing.get_context("spawn")
+        self._readers: list[_Reader] = []
+
+    def read(self, tasks: Sequence[Task]) -> Iterator[Extracted]:
+        """What came of each file, in order; at most a few are ready ahead of their turn."""
+        queue = deque(tasks)
+        ready: dict[int, Extracted] = {}
+        suspects: set[int] = set()
+        try:
+            for task in tasks:
+                while task.number not in ready:
+                    self._feed(queue, suspects, ahead=len(ready))
+                    self._collect(queue, ready, suspects)
+                yield ready.pop(task.number)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End every reader."""
+        for reader in self._readers:
+            reader.pipe.close()
+            reader.process.kill()
+            reader.process.join()
+        self._readers.clear()
+
+    def _feed(self, queue: deque[Task], suspects: set[int], ahead: int) -> None:
+        """Keep every reader supplied, but never run far ahead of what has been taken."""
+        while queue and len(self._readers) < self._size:
+            self._readers.append(self._start())
+        for reader in self._readers:
+            while queue and ahead < _AHEAD and _may_take(reader, queue[0], suspects):
+                task = queue.popleft()
+                if not reader.waiting:
+                    reader.since = self._clock.monotonic()
+                reader.waiting.append(task)
+                reader.pipe.send(task)
+
+    def _start(self) -> _Reader:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(
+            target=_read_files, args=(theirs, self._extract, str(self._root), self._source_type), daemon=True
+        )
+        process.start()
+        theirs.close()
+        return _Reader(process, ours)
+
+    def _collect(self, queue: deque[Task], ready: dict[int, Extracted], suspects: set[int]) -> None:
+        busy = [reader for reader in self._readers if reader.waiting]
+        signalled = wait([reader.pipe for reader in busy], timeout=0.2)
+        for reader in busy:
+            if reader.pipe in signalled and self._receive(reader, ready):
+                continue
+            if reader.pipe in signalled or not reader.process.is_alive():
+                self._lost(reader, queue, ready, suspects, "brought its reader down (out of memory or a crash)")
+            elif self._clock.monotonic() - reader.since > self._allowance(reader.waiting[0]):
+                self._lost(reader, queue, ready, suspects, "took too long to read")
+
+    def _allowance(self, task: Task) -> float:
+        return self._seconds_a_file + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000
+
+    def _receive(self, reader: _Reader, ready: dict[int, Extracted]) -> bool:
+        try:
+            while reader.waiting and reader.pipe.poll():
+                extracted: Extracted = reader.pipe.recv()
+                ready[reader.waiting.popleft().number] = extracted
+                reader.since = self._clock.monotonic()
+        except (EOFError, OSError):
+            return False
+        return True
+
+    def _lost(
+        self, reader: _Reader, queue: deque[Task], ready: dict[int, Extracted], suspects: set[int], reason: str
+    ) -> None:
+        """A reader is gone: its first file is the culprit, the others are given to another one."""
+        reader.pipe.close()
+        reader.process.kill()
+        reader.process.join()
+        self._readers.remove(reader)
+        culprit, *innocent = reader.waiting
+        if culprit.number in suspects:
+            entry = culprit.entry
+            ready[culprit.number] = Extracted(
+                FileFacts(entry.path, entry.size, entry.mtime_ns, None), "failed", reason, keeps_document=False
+            )
+            queue.extendleft(reversed(innocent))
+        else:
+            suspects.add(culprit.number)
+            queue.extendleft(reversed([culprit, *innocent]))
+
+
+def _may_take(reader: _Reader, task: Task, suspects: set[int]) -> bool:
+    """A file that brought a reader down is tried again with nothing else at stake."""
+    if not reader.waiting:
+        return True
+    alone = task.number in suspects or reader.waiting[0].number in suspects
+    return not alone and len(reader.waiting) < _QUEUE
+
+
+def _read_files(pipe: Connection, extract: Extract, root: str, source_type: SourceType | None) -> None:
+    """What a reader process does: read what it is told, one after the other, until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    _limit(resource.RLIMIT_AS, MEMORY_BYTES)
+    _limit(resource.RLIMIT_CORE, 0)
+    sys.stdin = open(os.devnull)  # noqa: SIM115  nothing a reader runs may wait for the terminal
+    while True:
+        try:
+            task: Any = pipe.recv()
+        except (EOFError, OSError):
+            return
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(
+            resource.RLIMIT_CPU,
+            int(used.ru_utime + used.ru_stime + SECONDS_A_FILE + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000) + 1,
+        )
+        pipe.send(extract(Path(root), task.entry, task.hash_before, source_type))
+
+
+def _limit(which: int, value: int) -> None:
+    _, hard = resource.getrlimit(which)
+    resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))

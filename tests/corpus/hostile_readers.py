@@ -1,0 +1,23 @@
+"""Readers that misbehave by file name, as broken libraries do: for the pool's tests, in real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+from citewell.corpus.extraction import Extracted, extract_file
+from citewell.corpus.walk import Found
+from citewell.domain.documents import SourceType
+
+
+def misbehave(root: Path, entry: Found, hash_before: str | None, source_type: SourceType | None) -> Extracted:
+    """Hang, crash or eat memory where the name says so; else read the file."""
+    if "hang" in entry.path:
+        threading.Event().wait()
+    if "crash" in entry.path:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if "eat" in entry.path:
+        bytearray(4_000_000_000)
+    return extract_file(root, entry, hash_before, source_type)
