@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from citewell.corpus.keys import split_version
@@ -138,6 +139,22 @@ class Engine:
 
         request = AddRequest(path, collection, source_type, tuple(excludes))
         return Sync(self.corpus, self._clock, request, private=(self.settings.data_dir,)).events()
+
+    def watch(
+        self,
+        path: Path,
+        stop: Event,
+        *,
+        collection: str | None = None,
+        source_type: SourceType | None = None,
+        excludes: Sequence[str] = (),
+    ) -> Iterator[SyncProgress | AddReport]:
+        """Add a path, then follow it: a report each time it has changed, until told to stop."""
+        from citewell.corpus.watch import changes
+
+        yield from self.add(path, collection=collection, source_type=source_type, excludes=excludes)
+        for _ in changes(path.expanduser().resolve(), stop):
+            yield from self.add(path, source_type=source_type)
 
     def remove(self, names: Sequence[str], *, purge: bool = False) -> RemoveReport:
         """Forget documents by key or by path, with everything derived from them.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 import click
@@ -26,6 +27,7 @@ _SHOWN_PROBLEMS = 10
 @click.option("--collection", metavar="NAME", help="Name of the collection (default: the folder's name).")
 @click.option("--source-type", type=click.Choice(SOURCE_TYPES), help="What these documents are, whatever their kind.")
 @click.option("--exclude", "excludes", multiple=True, metavar="GLOB", help="Leave out files or folders; remembered.")
+@click.option("--watch", is_flag=True, help="Stay and follow the folder until Ctrl-C.")
 @click.option("--verbose", "-v", is_flag=True, help="Name each file on stderr once it is safely stored.")
 @json_option
 @click.pass_context
@@ -35,6 +37,7 @@ def add(
     collection: str | None,
     source_type: SourceType | None,
     excludes: tuple[str, ...],
+    watch: bool,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -48,7 +51,11 @@ def add(
       citewell add ~/vault
       citewell add ~/vault --exclude 'Templates/*' --exclude '*.excalidraw.md'
       citewell add paper.pdf page.html
+      citewell add ~/vault --watch
     """
+    if watch:
+        _follow(ctx, paths, collection, source_type, excludes, as_json=as_json)
+        return
     with engine(ctx) as opened:
         reports = [_add_one(opened, _path(path), collection, source_type, excludes, verbose=verbose) for path in paths]
     report = _merge(reports)
@@ -56,6 +63,34 @@ def add(
         print_json(report)
         return
     _print_report(report)
+
+
+def _follow(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    collection: str | None,
+    source_type: SourceType | None,
+    excludes: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Report each change as it comes; with --json one document, when it ends."""
+    if len(paths) != 1:
+        raise BadInput("--watch follows one path at a time.", fix="Run it once for each folder.")
+    reports: list[AddReport] = []
+    with engine(ctx) as opened:
+        events = opened.watch(
+            _path(paths[0]), Event(), collection=collection, source_type=source_type, excludes=excludes
+        )
+        try:
+            for event in events:
+                if isinstance(event, AddReport):
+                    reports.append(event)
+                    note(_changes(event))
+        except KeyboardInterrupt:
+            note("Stopped following.")
+    if as_json and reports:
+        print_json(_merge(reports))
 
 
 def _path(path: str) -> Path:
@@ -105,12 +140,17 @@ def _merge(reports: list[AddReport]) -> AddReport:
     return merged
 
 
-def _print_report(report: AddReport) -> None:
-    changes = (
+def _changes(report: AddReport) -> str:
+    """What an `add` did, on one line."""
+    counts = (
         f"{report.indexed} new, {report.updated} updated, {report.renamed} renamed, {report.unchanged} unchanged, "
         f"{report.deleted} deleted, {report.skipped} skipped, {report.failed} failed"
     )
-    print_text(f"{', '.join(report.collections)}: {changes} in {report.seconds:.1f} s")
+    return f"{', '.join(report.collections)}: {counts} in {report.seconds:.1f} s"
+
+
+def _print_report(report: AddReport) -> None:
+    print_text(_changes(report))
     print_text(f"The corpus now holds {report.documents} documents in {report.chunks} chunks.")
     for problem in report.problems[:_SHOWN_PROBLEMS]:
         print_text(f"  {one_line(problem.path, 80)}: {one_line(problem.reason, 120)}")
