@@ -31,7 +31,7 @@ from citewell.synthesis.asking import asked
         ("Compare the two pumps.", "compare", None, ()),
         ("List the gauges on the island.", "list", None, ()),
         ("How do I bleed the radiator?", "how", None, ()),
-        ("Was kostet die Fähre?", "what", None, ()),
+        ("Wohin fährt die Fähre?", "what", None, ()),
     ],
 )
 def test_the_kind_of_answer_follows_from_the_question(

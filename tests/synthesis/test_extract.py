@@ -130,6 +130,12 @@ def test_no_evidence_is_refused_and_names_the_terms_tried() -> None:
     assert draft.sentences[0].text == "Not found in your corpus: no evidence. Terms tried: spare, key."
 
 
+@pytest.mark.parametrize("question", ["Why?", "what is it", "who was that"])
+def test_a_question_that_names_nothing_is_refused(question: str) -> None:
+    draft = answer(question, source("Why I care: it was that, and this is what it is."))
+    assert (draft.refused, "names nothing to look for" in draft.sentences[0].text) == (True, True)
+
+
 def test_a_question_in_the_notes_is_not_an_answer() -> None:
     note = source("Where is the spare key kept? Ask Tom.\n", "Keys")
     assert answer("Where is the spare key kept?", note).refused
@@ -154,6 +160,29 @@ def test_a_sentence_cut_off_by_the_window_is_left_out() -> None:
     note = source("and the pump was fitted in May 2019 by Ann. The pump was serviced in June 2021.", "Pump", start=90)
     shown = lines("When was the pump serviced?", note)
     assert shown == ["The pump was serviced in June 2021."]
+
+
+def test_a_german_question_is_answered_from_a_german_note() -> None:
+    note = source(
+        "Der Leuchtturm steht auf der Klippe. Der Leuchtturm wurde im Jahr 1871 gebaut. Die Katze ist von dem Wärter "
+        "und schläft in der Küche.\n",
+        "Leuchtturm",
+    )
+    assert lines("Wann wurde der Leuchtturm gebaut?", note)[0] == "Der Leuchtturm wurde im Jahr 1871 gebaut."
+
+
+def test_a_japanese_question_is_answered_from_a_japanese_note() -> None:
+    note = source("昆布の間引きは一月に行う。灯台は崖の上にある。\n", "昆布")
+    assert lines("昆布の間引きはいつ行う", note)[0] == "昆布の間引きは一月に行う。"
+
+
+def test_a_name_the_note_gives_its_subject_stands_for_it() -> None:
+    note = source(
+        "Neighbour and friend. Posts as **@saltcat** on the forum. Before boats, Ann worked in a bank for six years.\n",
+        "Ann Lee",
+    )
+    shown = lines("Where did saltcat work before boats?", note)
+    assert shown[0] == "Before boats, Ann worked in a bank for six years."
 
 
 def test_a_question_with_two_parts_gets_an_answer_to_each() -> None:
@@ -201,6 +230,15 @@ def test_a_hundred_thousand_hostile_characters_stay_fast(unit: str) -> None:
     text = (unit * 100_000)[:100_000]
     question = "When did the pump break and how deep is it?"
     given_evidence = prepared(question, [source(text, "Hostile")])
+    began = time.perf_counter()
+    extract(given_evidence, plan(question))
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("unit", ["which ", "what is the ", "name of ", "how ", "a", "pump pier rope ", "名", '"a" '])
+def test_a_hostile_question_stays_fast(unit: str) -> None:
+    question = (unit * 8_000)[:8_000]
+    given_evidence = prepared(question, [LIGHT, OLD, NEW])
     began = time.perf_counter()
     extract(given_evidence, plan(question))
     assert time.perf_counter() - began < 2

@@ -11,7 +11,7 @@ from citewell.synthesis.values import dates_in, denials_in, quantities_in
     ("text", "expected"),
     [
         ("1,850 slates", [("1850", "slates")]),
-        ("1850 slates", [("1850", "slates")]),
+        ("2850 slates", [("2850", "slates")]),
         ("fifty minutes", [("50", "minute")]),
         ("thirty-one years", [("31", "year")]),
         ("two hundred and fifty sheep", [("250", "sheep")]),

@@ -57,7 +57,7 @@ def test_an_extracted_refusal_passes_every_gate_and_claims_nothing() -> None:
         ("It never failed in fifty years.", "supported"),
         ("The Harbour Light was first lit on 3 May 1872.", "unsupported"),
         ("The Harbour Light was first lit in June 1871.", "unsupported"),
-        ("The Harbour Light was not first lit on 3 May 1871.", "supported"),
+        ("The Harbour Light was not first lit on 3 May 1871.", "unsupported"),
         ("The Harbour Light failed in 50 years.", "unsupported"),
         ("It never failed in 60 years.", "unsupported"),
         ("The Harbour Light was first lit by Admiral Byng.", "unsupported"),
@@ -65,8 +65,6 @@ def test_an_extracted_refusal_passes_every_gate_and_claims_nothing() -> None:
     ],
 )
 def test_a_claim_is_compared_with_its_quote(claim: str, expected: str) -> None:
-    if claim == "The Harbour Light was not first lit on 3 May 1871.":
-        pytest.skip("a denial elsewhere in the quote hides this one: a known limit")
     assert verdict(claim).verdict == expected
 
 

@@ -7,16 +7,14 @@ secrets from the machine: a reader runs with the user's own rights.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import resource
-import signal
+import socket
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +45,7 @@ class Task:
 
 @dataclass(slots=True)
 class _Reader:
-    process: BaseProcess
+    process: subprocess.Popen[bytes]
     pipe: Connection
     waiting: deque[Task] = field(default_factory=deque)
     since: float = 0.0
@@ -71,7 +69,6 @@ class ReaderPool:
         self._source_type = source_type
         self._clock = clock
         self._size = max(1, size)
-        self._context = multiprocessing.get_context("spawn")
         self._readers: list[_Reader] = []
 
     def read(self, tasks: Sequence[Task]) -> Iterator[Extracted]:
@@ -91,9 +88,7 @@ class ReaderPool:
     def close(self) -> None:
         """End every reader."""
         for reader in self._readers:
-            reader.pipe.close()
-            reader.process.kill()
-            reader.process.join()
+            _end(reader)
         self._readers.clear()
 
     def _feed(self, queue: deque[Task], suspects: set[int], ahead: int) -> None:
@@ -109,13 +104,21 @@ class ReaderPool:
                 reader.pipe.send(task)
 
     def _start(self) -> _Reader:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(
-            target=_read_files, args=(theirs, self._extract, str(self._root), self._source_type), daemon=True
+        ours, theirs = socket.socketpair()
+        # Not multiprocessing: its children run the caller's own script again, which no library may ask of a caller.
+        program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({theirs.fileno()})"
+        process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for us to deal with
         )
-        process.start()
         theirs.close()
-        return _Reader(process, ours)
+        pipe = Connection(ours.detach())
+        pipe.send((self._extract, str(self._root), self._source_type))
+        return _Reader(process, pipe)
 
     def _collect(self, queue: deque[Task], ready: dict[int, Extracted], suspects: set[int]) -> None:
         busy = [reader for reader in self._readers if reader.waiting]
@@ -123,7 +126,7 @@ class ReaderPool:
         for reader in busy:
             if reader.pipe in signalled and self._receive(reader, ready):
                 continue
-            if reader.pipe in signalled or not reader.process.is_alive():
+            if reader.pipe in signalled or reader.process.poll() is not None:
                 self._lost(reader, queue, ready, suspects, "brought its reader down (out of memory or a crash)")
             elif self._clock.monotonic() - reader.since > self._allowance(reader.waiting[0]):
                 self._lost(reader, queue, ready, suspects, "took too long to read")
@@ -145,9 +148,7 @@ class ReaderPool:
         self, reader: _Reader, queue: deque[Task], ready: dict[int, Extracted], suspects: set[int], reason: str
     ) -> None:
         """A reader is gone: its first file is the culprit, the others are given to another one."""
-        reader.pipe.close()
-        reader.process.kill()
-        reader.process.join()
+        _end(reader)
         self._readers.remove(reader)
         culprit, *innocent = reader.waiting
         if culprit.number in suspects:
@@ -169,22 +170,26 @@ def _may_take(reader: _Reader, task: Task, suspects: set[int]) -> bool:
     return not alone and len(reader.waiting) < _QUEUE
 
 
-def _read_files(pipe: Connection, extract: Extract, root: str, source_type: SourceType | None) -> None:
+def _end(reader: _Reader) -> None:
+    reader.pipe.close()
+    reader.process.kill()
+    reader.process.wait()
+
+
+def serve(descriptor: int) -> None:
     """What a reader process does: read what it is told, one after the other, until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    pipe = Connection(descriptor)
+    extract, root, source_type = pipe.recv()
     _limit(resource.RLIMIT_AS, MEMORY_BYTES)
     _limit(resource.RLIMIT_CORE, 0)
-    sys.stdin = open(os.devnull)  # noqa: SIM115  nothing a reader runs may wait for the terminal
     while True:
         try:
             task: Any = pipe.recv()
         except (EOFError, OSError):
             return
         used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(
-            resource.RLIMIT_CPU,
-            int(used.ru_utime + used.ru_stime + SECONDS_A_FILE + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000) + 1,
-        )
+        allowed = SECONDS_A_FILE + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowed) + 1)
         pipe.send(extract(Path(root), task.entry, task.hash_before, source_type))
 
 

@@ -28,7 +28,10 @@ MAX_ASKED_CHARS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One thing a question asks for. `attributes` must be met by the answer; a known value kind may stand for them."""
+    """One thing a question asks for. `attributes` must be met by the answer; a known value kind may stand for them.
+
+    It `defines` where it asks what or who something is, and `names` where it asks how something is called.
+    """
 
     kind: AnswerKind
     value: ValueKind | None
@@ -56,6 +59,7 @@ _CAUSE = re.compile(
 )
 _PAY = re.compile(r"\b(?:pay|paid|pays|cost|costs|spend|spent|charge|charged|charges|price|earn|sold|worth|budget)\b")
 _PAID_FOR = re.compile(r"\b(?:pay|paid|pays|spend|spent) (?:it |the money )?(?:for|on)\s*(?:in|during|$|\?)")
+_WHAT_IS = re.compile(r"(?:who|what) (?:is|are|was|were) [^?]{1,60}\??")
 _NAME_OF = re.compile(
     r"\b(?:name|names|title) of\b|\b(?:called|named|titled)\W*$|\bwhat(?: is|'s| was) .{0,40}\bname\b"
 )
@@ -120,16 +124,9 @@ def _asked(part: str) -> Asked:
     nouns = _attribute_nouns(spoken)
     if value is None and kind in ("what", "compare") and nouns:
         value = _NOUN_VALUES.get(nouns[-1])
-    defines = kind in ("who", "what") and bool(re.fullmatch(r"(?:who|what) (?:is|are|was|were) [^?]{1,60}\??", spoken))
     names = value == "name" and _NAME_OF.search(spoken) is not None
-    return Asked(
-        kind,
-        value,
-        nouns,
-        part,
-        not names and ((defines and not nouns and kind == "who") or (defines and value is None and not nouns)),
-        names,
-    )
+    defines = not names and not nouns and kind in ("who", "what") and _WHAT_IS.fullmatch(spoken) is not None
+    return Asked(kind, value, nouns, part, defines, names)
 
 
 def _kind_and_value(spoken: str) -> tuple[AnswerKind, ValueKind | None]:

@@ -15,18 +15,21 @@ from dataclasses import dataclass
 
 from citewell.domain.answers import PreparedSource, PreparedSynthesis, Quote, Verdict
 from citewell.synthesis.lead_ins import is_dated_falsely, without_lead_in
+from citewell.synthesis.meanings import same_meaning, verb_forms
 from citewell.synthesis.names import Spelling, names_in
-from citewell.synthesis.values import Date, Quantity, dates_in, denials_in, quantities_in
+from citewell.synthesis.values import NUMBER_WORDS, Date, Quantity, dates_in, denials_in, quantities_in
 from citewell.text.folding import folded_text
 from citewell.text.language import is_stop_word
 from citewell.text.sentences import sentences
-from citewell.text.words import index_terms
+from citewell.text.words import index_terms, stem
 
 SUPPORTED_AT = 0.75
-PARTIAL_AT = 0.5
+PARTIAL_AT = 0.4
 # The share of a claim's weight that may stand only where the quote denies it.
 _DENIED_SHARE = 0.4
+_MAX_COMPARED = 400
 
+_NUMBER_STEMS = frozenset(stem(word, "en") for word in NUMBER_WORDS.values())
 _WORDS = re.compile(r"[\w'’]+")
 
 
@@ -63,7 +66,9 @@ class Rarity:
 def content_stems(text: str) -> frozenset[str]:
     """The stems of a text that carry meaning; numbers are compared apart."""
     return frozenset(
-        form for form in index_terms(text, "en").split() if not is_stop_word(form) and not form[0].isdigit()
+        form
+        for form in index_terms(text, "en").split()
+        if not is_stop_word(form) and not form[0].isdigit() and form not in _NUMBER_STEMS
     )
 
 
@@ -99,7 +104,7 @@ def _by_words(said: str, quoted: str, sources: Sequence[PreparedSource], rarity:
     titles = " ".join(f"{source.title} {source.heading or ''}" for source in sources)
     known = content_stems(f"{quoted} {titles}")
     stems = content_stems(said)
-    missing = stems - known
+    missing = frozenset(one for one in stems - known if not (verb_forms(one) | same_meaning(one)) & known)
     total = rarity.weight(stems)
     share = 1 - rarity.weight(missing) / total if total else 1.0
     names = _missing_names(said, known)
@@ -151,9 +156,10 @@ def _missing_names(said: str, known: frozenset[str]) -> list[str]:
 
 def _denial_differs(said: str, quoted: str, rarity: Rarity) -> str:
     """One of them denies what the other states."""
-    denies, denied = denials_in(said), denials_in(quoted)
-    if denies and not denied:
+    denies = [one for one in denials_in(said) if one.is_plain]
+    if denies and not denials_in(_nearest_sentence(said, quoted)):
         return f"the quote does not deny this ({denies[0].word!r})"
+    denied = [one for one in denials_in(quoted) if one.is_plain]
     if denies or not denied:
         return ""
     inside = "\n".join(quoted[one.start : one.end] for one in denied)
@@ -164,6 +170,16 @@ def _denial_differs(said: str, quoted: str, rarity: Rarity) -> str:
     if values or rarity.weight(only_denied) >= _DENIED_SHARE * rarity.weight(stems) > 0:
         return f"the quote denies this ({denied[0].word!r})"
     return ""
+
+
+def _nearest_sentence(said: str, quoted: str) -> str:
+    """The sentence of the quotes that shares most with what is said; all of them where none shares most of it."""
+    stems = content_stems(said)
+    spans = list(sentences(quoted))[:_MAX_COMPARED]
+    nearest = max(spans, key=lambda span: len(stems & content_stems(quoted[slice(*span)])), default=None)
+    if nearest is None or 2 * len(stems & content_stems(quoted[slice(*nearest)])) < len(stems):
+        return quoted
+    return quoted[slice(*nearest)]
 
 
 def _outside(text: str, spans: Sequence[tuple[int, int]]) -> str:

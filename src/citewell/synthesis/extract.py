@@ -18,7 +18,8 @@ from citewell.synthesis.corrections import corrections_among
 from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED, dated_lead_in
 from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage
-from citewell.synthesis.scoring import Reading, Scored, read_evidence, score_passages
+from citewell.synthesis.reading import Reading, read_evidence
+from citewell.synthesis.scoring import Scored, score_passages
 from citewell.synthesis.sufficiency import what_is_missing
 from citewell.synthesis.topic import bag_of, leans_back
 
@@ -40,16 +41,17 @@ class _Chosen:
 
 def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
     """The answer the evidence itself gives, or a refusal that names the terms tried."""
+    if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
+        return _refusal(plan, "the question names nothing to look for")
     if not prepared.sources:
         return _refusal(plan, "no evidence")
     reading = read_evidence(prepared, plan)
-    top_score = max(source.score for source in prepared.sources)
     chosen: list[_Chosen] = []
     reasons: list[str] = []
     parts = asked(plan.text_query)
     for part in parts:
         alone = len(parts) == 1
-        found, reason = _answer(part, reading if alone else reading.about(part.text), top_score, alone=alone)
+        found, reason = _answer(part, reading if alone else reading.about(part.text), alone=alone)
         chosen += found
         reasons += [reason] if reason else []
     if not chosen:
@@ -67,9 +69,9 @@ def _opens_list(passage: Passage) -> bool:
     return passage.shown.endswith(":")
 
 
-def _answer(part: Asked, reading: Reading, top_score: float, *, alone: bool) -> tuple[list[_Chosen], str]:
+def _answer(part: Asked, reading: Reading, *, alone: bool) -> tuple[list[_Chosen], str]:
     """The passages that answer one part of the question, or the reason why none does."""
-    ranked = _without_copies(score_passages(part, reading, top_score)[:_CONSIDERED])
+    ranked = _without_copies(score_passages(part, reading)[:_CONSIDERED])
     if not ranked:
         return [], "no passage answers the question"
     ranked, outdated = _corrected(ranked)
@@ -80,10 +82,9 @@ def _answer(part: Asked, reading: Reading, top_score: float, *, alone: bool) -> 
         return listed, ""
     further = [one.passage for one in ranked if one is not best and _adds(part, best, one, reading)]
     more = further[: MAX_SENTENCES - 1 if alone else 1]
-    chosen = [*_led_into(best.passage, reading), *map(_Chosen, more)]
-    if old := outdated.get(_place(best.passage)):
-        chosen.insert(1, _Chosen(old.passage, is_outdated=True))
-    return chosen, ""
+    old = outdated.get(_place(best.passage))
+    replaced = [_Chosen(old.passage, is_outdated=True)] if old else []
+    return [*_led_into(best.passage, reading), *replaced, *map(_Chosen, more)], ""
 
 
 def _first_sufficient(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Scored | None:

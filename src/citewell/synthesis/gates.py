@@ -48,14 +48,18 @@ def _cited_in_evidence(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate
 
 
 def _prefixes_exact(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate:
-    types = {source.source_key: source.source_type for source in prepared.sources}
-    wrong = {
-        quote.source_key
-        for quote in quotes
-        if quote.source_key.partition(":")[0] not in KEY_PREFIXES.values()
-        or (quote.source_key in types and not quote.source_key.startswith(f"{KEY_PREFIXES[types[quote.source_key]]}:"))
-    }
-    return _gate("key_prefixes_exact", wrong)
+    """A prefix is known, and the one of the evidence with the same identifier."""
+    prefixes: dict[str, set[str]] = {}
+    for source in prepared.sources:
+        identifier = source.source_key.partition(":")[2]
+        prefixes.setdefault(identifier, set()).add(KEY_PREFIXES[source.source_type])
+    cited = {quote.source_key for quote in quotes}
+    return _gate("key_prefixes_exact", {key for key in cited if not _has_prefix(key, prefixes)})
+
+
+def _has_prefix(key: str, prefixes: dict[str, set[str]]) -> bool:
+    prefix, _, identifier = key.partition(":")
+    return prefix in prefixes.get(identifier, KEY_PREFIXES.values())
 
 
 def _quotes_exact(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate:

@@ -1,15 +1,17 @@
-"""Everyday words that ask and answer the same thing in different words. Data, and one look-up.
+"""Everyday words that ask and answer the same thing in different words. Data, and three look-ups.
 
 A question says "broke down" where a note says "failed". Groups are general English, kept small on purpose: a synonym
-lends support at a discount (`scoring`) and never satisfies a protected anchor.
+lends support at a discount (`topic`) and never satisfies a protected anchor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 
 from citewell.text.words import stem
 
+# One group a line.
 _GROUPS = """
 begin start open launch commence commission inaugurate
 end finish complete conclude close stop cease
@@ -82,6 +84,7 @@ supply serve provide deliver
 produce generate output
 crew people sailor
 """
+# Pairs, and the forms of a verb, are separated by a bar.
 _OPPOSITES = """
 majority minority|early late|before after|first last|more less|most least|increase decrease|rise fall
 larger smaller|big small|large small|high low|higher lower|public private|internal external|import export
@@ -92,19 +95,6 @@ front back|left right|ancient modern|positive negative|inner outer|support oppos
 summer winter|day night|dead alive|hot cold|wet dry|cause prevent|manual automatic|permanent temporary
 success failure|succeed fail|include exclude|similar different|same different
 """
-_STEMS: dict[str, frozenset[str]] = {}
-for _line in _GROUPS.split("\n"):
-    _stems = frozenset(stem(_word, "en") for _word in _line.split())
-    for _one in _stems:
-        _STEMS[_one] = _STEMS.get(_one, frozenset()) | _stems
-
-
-_OPPOSED: dict[str, frozenset[str]] = {}
-for _pair in _OPPOSITES.strip().replace("\n", "|").split("|"):
-    for _one, _other in permutations([stem(_word, "en") for _word in _pair.split()], 2):
-        _OPPOSED[_one] = _OPPOSED.get(_one, frozenset()) | {_other}
-
-
 _IRREGULAR = """
 become became|begin began begun|bind bound|bite bit|blow blew blown|break broke broken|breed bred|bring brought
 build built|burn burnt|buy bought|catch caught|choose chose chosen|come came|deal dealt|dig dug|draw drew drawn
@@ -118,16 +108,31 @@ steal stole stolen|stick stuck|strike struck|swear swore sworn|sweep swept|swim 
 teach taught|tear tore torn|tell told|think thought|throw threw thrown|wake woke woken|wear wore worn|weave wove woven
 win won|wind wound|write wrote written
 """
-_VERB_FORMS: dict[str, frozenset[str]] = {}
-for _verb in _IRREGULAR.strip().replace("\n", "|").split("|"):
-    _forms = frozenset(stem(_word, "en") for _word in _verb.split())
-    for _one in _forms:
-        _VERB_FORMS[_one] = _VERB_FORMS.get(_one, frozenset()) | _forms
 
 
-def verb_forms(form: str) -> frozenset[str]:
-    """The stems of an irregular verb that are the same word: lose and lost."""
-    return _VERB_FORMS.get(form, frozenset())
+def _stemmed(groups: str) -> Iterator[list[str]]:
+    for group in groups.strip().replace("|", "\n").split("\n"):
+        yield [stem(word, "en") for word in group.split()]
+
+
+def _others(groups: Iterable[list[str]]) -> dict[str, frozenset[str]]:
+    """For each stem, the other stems of all its groups."""
+    others: dict[str, set[str]] = {}
+    for group in groups:
+        for one, other in permutations(group, 2):
+            if one != other:
+                others.setdefault(one, set()).add(other)
+    return {one: frozenset(found) for one, found in others.items()}
+
+
+_SAME = _others(_stemmed(_GROUPS))
+_OPPOSED = _others(_stemmed(_OPPOSITES))
+_VERB_FORMS = _others(_stemmed(_IRREGULAR))
+
+
+def same_meaning(form: str) -> frozenset[str]:
+    """The stems that may stand for this English stem."""
+    return _SAME.get(form, frozenset())
 
 
 def opposites(form: str) -> frozenset[str]:
@@ -135,6 +140,6 @@ def opposites(form: str) -> frozenset[str]:
     return _OPPOSED.get(form, frozenset())
 
 
-def same_meaning(form: str) -> frozenset[str]:
-    """The stems that may stand for this English stem, itself left out."""
-    return _STEMS.get(form, frozenset()) - {form}
+def verb_forms(form: str) -> frozenset[str]:
+    """The other stems of an irregular verb: lost for lose."""
+    return _VERB_FORMS.get(form, frozenset())

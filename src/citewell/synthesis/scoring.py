@@ -1,22 +1,23 @@
-"""Scoring: how well each passage answers what is asked. Pure; the same passages always give the same order."""
+"""Scoring: how well each passage answers what is asked. Pure; the same passages always give the same order.
+
+A weighted sum, so that every part can be read and argued with: how much of the question the passage covers, with its
+surroundings and in its own words; whether it states a value of the asked kind; where its source ranks.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from citewell.domain.answers import PreparedSynthesis
 from citewell.domain.documents import DERIVED_ROLES
-from citewell.domain.queries import Concept, QueryPlan
-from citewell.synthesis.answer_values import DECIDING, Given, value_strength
+from citewell.synthesis.answer_values import DECIDING, value_strength
 from citewell.synthesis.asking import Asked
-from citewell.synthesis.names import Spelling
-from citewell.synthesis.passages import Passage, passages_of
-from citewell.synthesis.topic import Topic, TopicTerm, bag_of, leans_back, surroundings_of, topic_of
+from citewell.synthesis.passages import Passage
+from citewell.synthesis.reading import Reading, ReadPassage
+from citewell.synthesis.topic import Topic, TopicTerm, bag_of, leans_back
 from citewell.synthesis.values import quantities_in
 from citewell.text.folding import folded_text
-from citewell.text.language import detect_language
 
 _DEFINES = re.compile(
     r"\b(?:is|was|are|were|became|known as|called|means|refers to|stands for)\b|^[^,]{3,60}, (?:an?|the) "
@@ -27,75 +28,29 @@ _POINTER = re.compile(r"^(?:see|cf\.?|interview|source|background|more|link)\b|h
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A passage with what speaks for it. `missing` names the terms nothing near it mentions."""
+    """A passage with what speaks for it; `missing` and `opposed` name terms it lacks, and terms it contradicts."""
 
     passage: Passage
     score: float
     coverage: float
     own: float
     value: float
-    matched: frozenset[str]
-    opposed: tuple[str, ...]
     missing: tuple[str, ...]
+    opposed: tuple[str, ...]
 
     @property
     def order(self) -> tuple[float, int, int]:
         return -self.score, self.passage.source.n, self.passage.start
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """All passages of the evidence, taken apart once for every part of a question."""
-
-    topic: Topic
-    concepts: tuple[Concept, ...]
-    given: Given
-    spelling: Spelling
-    passages: tuple[Passage, ...]
-    supports: tuple[tuple[float, ...], ...]
-    owns: tuple[tuple[float, ...], ...]
-
-    def about(self, part: str) -> Reading:
-        """The same evidence for one part of the question: what only its other parts mention weighs less."""
-        said = bag_of(part, None)
-        concepts = tuple(one for one in self.concepts if any(bag_of(term, None) & said for term in one.terms))
-        return replace(self, topic=self.topic.about(said), concepts=concepts)
-
-
-def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:
-    """Take the evidence apart: passages, and how far each speaks of each term of the question."""
-    languages = {source.n: detect_language(source.text) for source in prepared.sources}
-    topic = topic_of(plan, prepared, sorted({language for language in languages.values() if language}))
-    found: list[Passage] = []
-    supports: list[tuple[float, ...]] = []
-    owns: list[tuple[float, ...]] = []
-    for source in prepared.sources:
-        language = languages[source.n]
-        document = bag_of(source.text, language)
-        for passage in passages_of(source):
-            around = surroundings_of(passage, language, document)
-            found.append(passage)
-            supports.append(tuple(around.support(term) for term in topic.terms))
-            owns.append(tuple(term.support(around.own) for term in topic.terms))
-    titles = " ".join(source.title for source in prepared.sources)
-    spelling = Spelling.of("\n".join(source.text for source in prepared.sources), titles)
-    return Reading(
-        topic, plan.concepts, Given.by(plan.text_query), spelling, tuple(found), tuple(supports), tuple(owns)
-    )
-
-
-def score_passages(asked: Asked, reading: Reading, top_score: float) -> list[Scored]:
+def score_passages(asked: Asked, reading: Reading) -> list[Scored]:
     """Every passage that can answer, best first."""
-    scored = [
-        _scored(asked, reading, passage, support, own, top_score)
-        for passage, support, own in zip(reading.passages, reading.supports, reading.owns, strict=True)
-        if _can_answer(passage, own)
-    ]
+    scored = [_scored(asked, reading, one) for one in reading.read if _can_answer(one.passage)]
     return sorted(scored, key=lambda one: one.order)
 
 
-def _can_answer(passage: Passage, own: Sequence[float]) -> bool:
-    """Questions, headings and mere pointers answer nothing, nor does what shares no word with the question."""
+def _can_answer(passage: Passage) -> bool:
+    """Questions, headings and mere pointers answer nothing."""
     if passage.kind == "heading" or passage.shown.rstrip("\"'”’)*").endswith("?"):
         return False
     if len(passage.shown) <= 3 or _POINTER.search(folded_text(passage.shown)):
@@ -110,35 +65,41 @@ def _is_index(passage: Passage) -> bool:
     return linked > 0.6 * len(raw)
 
 
-def _scored(
-    asked: Asked, reading: Reading, passage: Passage, support: Sequence[float], own: Sequence[float], top_score: float
-) -> Scored:
-    terms = reading.topic.terms
-    total = reading.topic.weight or 1.0
+def _scored(asked: Asked, reading: Reading, one: ReadPassage) -> Scored:
+    terms, passage = reading.topic.terms, one.passage
     value = value_strength(asked, passage.stated, reading.given, reading.spelling)
-    if value >= 0.7:
-        # A value of the asked kind stands for the word that names the kind: "painted green" needs no "colour".
-        worth = 0.5 if asked.value == "name" else 0.8
-        support = [
-            max(part, worth) if asked.value and term.text in asked.attributes else part
-            for term, part in zip(terms, support, strict=True)
-        ]
-    coverage = sum(term.weight * part for term, part in zip(terms, support, strict=True)) / total
-    own_part = sum(term.weight * part for term, part in zip(terms, own, strict=True)) / total
-    lost = sum(1 for term, part in zip(terms, support, strict=True) if term.is_exact and part < 0.5)
-    score = (
-        coverage + 0.5 * own_part - 0.25 * lost + _fit(asked, reading, passage, value) + _standing(passage, top_score)
-    )
+    support = _with_value(asked, terms, one.support, value)
+    coverage = _share(terms, support)
+    own = _share(terms, one.own)
+    missing = tuple(term for term, part in zip(terms, support, strict=True) if part < 0.5)
+    lost = sum(term.is_exact for term in missing)
+    score = coverage + 0.5 * own - 0.25 * lost + _fit(asked, reading, passage, value)
     return Scored(
-        passage,
-        round(score, 6),
-        round(coverage, 6),
-        round(own_part, 6),
-        value,
-        frozenset(term.text for term, part in zip(terms, support, strict=True) if part >= 0.5),
-        tuple(term.text for term, part in zip(terms, own, strict=True) if part < 0.5 and _contradicts(term, passage)),
-        tuple(term.text for term, part in zip(terms, support, strict=True) if part < 0.5),
+        passage=passage,
+        score=round(score + _standing(passage, reading.top_score), 6),
+        coverage=round(coverage, 6),
+        own=round(own, 6),
+        value=value,
+        missing=tuple(term.text for term in missing),
+        opposed=tuple(
+            term.text for term, part in zip(terms, one.own, strict=True) if part < 0.5 and _contradicts(term, passage)
+        ),
     )
+
+
+def _with_value(asked: Asked, terms: Sequence[TopicTerm], support: Sequence[float], value: float) -> Sequence[float]:
+    """A value of the asked kind stands for the word that names the kind: "painted green" needs no "colour"."""
+    if value < 0.7 or asked.value is None:
+        return support
+    worth = 0.5 if asked.value == "name" else 0.8
+    return [
+        max(part, worth) if term.text in asked.attributes else part for term, part in zip(terms, support, strict=True)
+    ]
+
+
+def _share(terms: Sequence[TopicTerm], parts: Sequence[float]) -> float:
+    total = sum(term.weight for term in terms)
+    return sum(term.weight * part for term, part in zip(terms, parts, strict=True)) / total if total else 0.0
 
 
 def _contradicts(term: TopicTerm, passage: Passage) -> bool:

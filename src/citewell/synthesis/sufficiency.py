@@ -17,6 +17,7 @@ from citewell.synthesis.asking import Asked, ValueKind
 from citewell.synthesis.scoring import Scored
 from citewell.synthesis.topic import Topic
 from citewell.synthesis.values import denials_in
+from citewell.text.words import index_terms
 
 LEAST_COVERAGE = 0.57
 LEAST_OWN = 0.2
@@ -52,12 +53,19 @@ def _missing_value(asked: Asked, best: Scored) -> str:
 
 
 def _missing_anchor(best: Scored, topic: Topic, concepts: Sequence[Concept]) -> str:
-    """A number, version, tag or name of the question that nothing near the passage mentions."""
+    """A number, version, tag, name or quoted phrase of the question that nothing near the passage mentions."""
     exact = [term.text for term in topic.terms if term.is_exact and term.text in best.missing]
     named = [concept for concept in concepts if concept.role == "anchor" and concept.protected is None]
     missing = [one.name for one in named if one.terms and all(term in best.missing for term in one.terms)]
-    found = list(dict.fromkeys((*exact, *missing)))
+    quoted = [one.name for one in concepts if one.protected == "phrase" and not _is_quoted(one.name, best)]
+    found = list(dict.fromkeys((*exact, *missing, *quoted)))
     return f"no passage speaks of {', '.join(found)} in this connection" if found else ""
+
+
+def _is_quoted(phrase: str, best: Scored) -> bool:
+    """Whether the source has the phrase, word for word."""
+    said = index_terms(best.passage.source.text, "en")
+    return f" {index_terms(phrase, 'en')} " in f" {said} "
 
 
 def _contrary(asked: Asked, best: Scored) -> str:

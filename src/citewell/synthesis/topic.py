@@ -16,8 +16,9 @@ from citewell.planning.lexical import forms_of
 from citewell.synthesis.asking import GENERIC
 from citewell.synthesis.meanings import opposites, same_meaning, verb_forms
 from citewell.synthesis.passages import Passage
-from citewell.synthesis.values import MONTH_NAMES, NUMBER_WORDS, UNITS, dates_in, quantities_in
+from citewell.synthesis.values import MONTH_NAMES, NUMBER_WORDS, dates_in, quantities_in
 from citewell.text.folding import folded_text
+from citewell.text.language import is_stop_word
 from citewell.text.words import compound_forms, compound_terms, index_terms, query_tokens, stem
 
 MAX_TERMS = 32
@@ -38,6 +39,7 @@ class TopicTerm:
     opposed: frozenset[str]
     weight: float
     is_exact: bool
+    is_dense: bool
 
     def aside(self) -> TopicTerm:
         """The term where another part of the question mentions it: it still tells what the answer is about."""
@@ -47,6 +49,9 @@ class TopicTerm:
         """How far a bag of stems speaks of this term."""
         if self.wholes & bag:
             return 1.0
+        if self.is_dense:
+            # Without spaces a whole question is one run: what share of its pairs of characters is there?
+            return sum(1 for part in self.parts if part & bag) / len(self.parts)
         # The parts of a version or a date say nothing out of order: 2.0 is not in 1.2.0.
         if self.parts and not (self.is_exact and len(self.parts) > 1) and all(part & bag for part in self.parts):
             return 1.0
@@ -61,10 +66,6 @@ class Topic:
 
     terms: tuple[TopicTerm, ...]
 
-    @property
-    def weight(self) -> float:
-        return sum(term.weight for term in self.terms)
-
     def about(self, said: frozenset[str]) -> Topic:
         """The same topic for a part of the question with these stems."""
         return Topic(tuple(term if term.support(said, meanings=False) else term.aside() for term in self.terms))
@@ -72,7 +73,11 @@ class Topic:
 
 def topic_of(plan: QueryPlan, prepared: PreparedSynthesis, languages: Sequence[str]) -> Topic:
     """The terms of a planned question with their weights; words that name a unit match its symbols."""
-    terms = [_term(text, prepared.term_weights, languages) for text in dict.fromkeys(plan.terms)]
+    spoken = ("en", *languages)
+    texts = [text for text in dict.fromkeys(plan.terms) if not is_stop_word(text, spoken)] or plan.terms
+    terms = [_term(text, prepared.term_weights, languages) for text in texts]
+    said = folded_text(plan.text_query).split()
+    terms += [_term(word, {word: _RELATION_WEIGHT}, languages) for word in _RELATIONS if word in said[1:]]
     telling = sorted(terms, key=lambda term: -term.weight)[:MAX_TERMS]
     return Topic(tuple(term for term in terms if term in telling))
 
@@ -89,7 +94,16 @@ def _term(text: str, weights: Mapping[str, float], languages: Sequence[str]) -> 
     known = [weights[name] for name in (text, *parts) if name in weights]
     exact = any(map(str.isdigit, text)) or text[:1] in "@#"
     weight = max(known, default=_UNSEEN_WEIGHT) * (_GENERIC_WORTH if text in GENERIC else 1.0)
-    return TopicTerm(text, _with_number_words(stems, text), wholes, frozenset(near), opposed, weight, exact)
+    return TopicTerm(
+        text,
+        _with_number_words(stems, text),
+        wholes,
+        frozenset(near),
+        opposed,
+        weight,
+        exact,
+        any(token.is_dense for token in tokens),
+    )
 
 
 def _forms(word: str, languages: Sequence[str]) -> frozenset[str]:
@@ -133,7 +147,6 @@ _UNIT_NAMES = {
     "m": "metre meter",
     "mph": "mile hour",
 }
-assert all(symbol in UNITS for symbol in _UNIT_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +161,9 @@ class Surroundings:
         return max([own, *(worth * term.support(bag, meanings=False) for worth, bag in self.around)])
 
 
+# Before, after, during: they tie a question to one of several times, so a passage that has them fits better.
+_RELATIONS = ("before", "after", "during", "until", "since", "without")
+_RELATION_WEIGHT = 1.5
 _LEANING = frozenset("it he she they this that these those his her its their him them both".split())
 
 
@@ -157,13 +173,14 @@ def leans_back(passage: Passage) -> bool:
     return first in _LEANING
 
 
-def surroundings_of(passage: Passage, language: str | None, document: frozenset[str]) -> Surroundings:
+def surroundings_of(passage: Passage, language: str | None, document: frozenset[str], aliases: str) -> Surroundings:
     """A passage with its heading, lead, neighbours and document; `document` is the bag of the whole window."""
     source = passage.source
     before = 0.8 if leans_back(passage) else 0.5
     around = (
         (0.9, passage.header_text),
         (0.75, passage.lead),
+        (0.75, aliases),
         (0.7, f"{source.title} {passage.heading or source.heading or ''}"),
         (0.5, f"{' '.join(source.user_tags)} {(source.note_path or '').replace('/', ' ')}"),
         (before, passage.before),

@@ -78,6 +78,7 @@ _DIGITS = re.compile(r"(?<![\w.])([£$€¥])?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(
 _SPELLED = re.compile(rf"\b(?:{_NUMBER_WORDS})(?:[ -](?:and )?(?:{_NUMBER_WORDS}))*\b")
 _AFTER_NUMBER = re.compile(r"[ \u00a0-]?(°[cf]|%|[^\W\d_]+(?:/[hs])?)(?: ([^\W\d_]+))?")
 _SCALE_AFTER = re.compile(r" (hundred|thousand|million|billion|bn)\b")
+_DIGIT_BEFORE = re.compile(r"\d $")
 _DENIAL = re.compile(
     r"\b(?:not|never|no longer|cannot|no|none|nobody|nothing|neither|nor|without|\w+n't|failed to|denied|refused)\b"
 )
@@ -133,19 +134,24 @@ class Denial:
     start: int
     end: int
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it denies the statement itself, not only a part of it: not, never, but not `without`."""
+        return self.word not in ("without", "failed to", "denied", "refused")
+
 
 def dates_in(text: str) -> list[Date]:
     """The dates of a text in order, the most specific reading of each."""
     folded = fold(text)
     found: list[Date] = []
+    taken = bytearray(len(text))
     for pattern, read in _DATE_READERS:
         for match in pattern.finditer(folded.text):
             start, end = folded.source_span(match.start(), match.end())
-            if any(start < date.end and date.start < end for date in found):
-                continue
             year, month, day = read(match)
-            if month <= 12 and day <= 31:
+            if month <= 12 and day <= 31 and 1 not in taken[start:end]:
                 found.append(Date(year, month, day, start, end))
+                taken[start:end] = b"\1" * (end - start)
     return sorted(found, key=lambda date: date.start)
 
 
@@ -180,23 +186,23 @@ _DATE_READERS = (
 
 def quantities_in(text: str) -> list[Quantity]:
     """The numbers of a text that are no part of a date, in order."""
-    taken = [(date.start, date.end) for date in dates_in(text)]
+    taken = bytearray(len(text))
+    for date in dates_in(text):
+        taken[date.start : date.end] = b"\1" * (date.end - date.start)
     folded = fold(text)
     found: list[Quantity] = []
     for match in _DIGITS.finditer(folded.text):
         start, end = folded.source_span(match.start(), match.end())
-        if not _overlaps(start, end, taken):
+        if 1 not in taken[start:end]:
             found.append(_quantity(folded.text, match, start, end))
     for match in _SPELLED.finditer(folded.text):
         start, end = folded.source_span(match.start(), match.end())
-        if not _overlaps(start, end, taken):
-            unit, _ = _unit_after(folded.text, match.end())
+        if 1 not in taken[start:end] and not _DIGIT_BEFORE.search(
+            folded.text[max(0, match.start() - 2) : match.start()]
+        ):
+            unit = _unit_after(folded.text, match.end())
             found.append(Quantity(str(_spelled_value(match.group())), unit, start, end))
     return sorted(found, key=lambda quantity: (quantity.start, quantity.end))
-
-
-def _overlaps(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
-    return any(start < high and low < end for low, high in taken)
 
 
 def _quantity(folded: str, match: re.Match[str], start: int, end: int) -> Quantity:
@@ -204,7 +210,7 @@ def _quantity(folded: str, match: re.Match[str], start: int, end: int) -> Quanti
     scale = _SCALE_AFTER.match(folded, match.end())
     if scale and len(value) <= 12:
         value = _scaled(value, _SCALES.get(scale[1], 1_000_000_000))
-    unit, _ = _unit_after(folded, scale.end() if scale else match.end())
+    unit = _unit_after(folded, scale.end() if scale else match.end())
     return Quantity(_canonical(value), UNITS[match[1]][0] if match[1] else unit, start, end)
 
 
@@ -223,15 +229,15 @@ def _scaled(value: str, scale: int) -> str:
     return f"{moved}.{fraction[digits:]}" if fraction[digits:] else moved
 
 
-def _unit_after(folded: str, at: int) -> tuple[str, int]:
-    """The unit or noun that follows a number: its compared name, and where it ends."""
+def _unit_after(folded: str, at: int) -> str:
+    """The unit or noun that follows a number, by its compared name."""
     match = _AFTER_NUMBER.match(folded, at)
     if match is None:
-        return "", at
+        return ""
     first, second = match[1], match[2] or ""
     if (first, second) in _TWO_WORD_UNITS:
-        return _TWO_WORD_UNITS[first, second], match.end()
-    return UNITS.get(first, (first, ""))[0], match.end(1)
+        return _TWO_WORD_UNITS[first, second]
+    return UNITS.get(first, (first, ""))[0]
 
 
 def _spelled_value(words: str) -> int:

@@ -196,33 +196,25 @@ def _clear_derived(connection: apsw.Connection, document_id: int) -> None:
 
 
 def _put_chunks(connection: apsw.Connection, document_id: int, chunks: tuple[PreparedChunk, ...]) -> None:
-    for prepared in chunks:
-        chunk, terms = prepared.chunk, prepared.terms
-        connection.execute(
-            "INSERT INTO chunks(document_id, ordinal, start, end, role, heading_path, page, content_hash)"
-            " VALUES (?,?,?,?,?,?,?,?)",
+    first = int(fetch_value(connection, "SELECT coalesce(max(id), 0) + 1 FROM chunks"))
+    connection.executemany(
+        "INSERT INTO chunks(id, document_id, ordinal, start, end, role, heading_path, page, content_hash)"
+        " VALUES (?,?,?,?,?,?,?,?,?)",
+        (
             (
-                document_id,
-                chunk.ordinal,
-                chunk.start,
-                chunk.end,
-                chunk.role,
-                json.dumps(chunk.heading_path, ensure_ascii=False),
-                chunk.page,
-                prepared.content_hash,
-            ),
-        )
-        connection.execute(
-            "INSERT INTO chunk_terms(rowid, title, headings, body, tags, compounds) VALUES (?,?,?,?,?,?)",
-            (
-                connection.last_insert_rowid(),
-                terms.title,
-                terms.headings,
-                terms.body,
-                terms.tags,
-                terms.compounds,
-            ),
-        )
+                *(number, document_id, chunk.ordinal, chunk.start, chunk.end, chunk.role),
+                *(json.dumps(chunk.heading_path, ensure_ascii=False), chunk.page, prepared.content_hash),
+            )
+            for number, prepared, chunk in ((n, p, p.chunk) for n, p in enumerate(chunks, start=first))
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO chunk_terms(rowid, title, headings, body, tags, compounds) VALUES (?,?,?,?,?,?)",
+        (
+            (number, terms.title, terms.headings, terms.body, terms.tags, terms.compounds)
+            for number, terms in enumerate((prepared.terms for prepared in chunks), start=first)
+        ),
+    )
 
 
 def _put_names(connection: apsw.Connection, document_id: int, prepared: PreparedDocument) -> None:
@@ -263,27 +255,39 @@ def resolve_links(connection: apsw.Connection, collection_id: int, names: set[st
         " JOIN documents d ON d.id = l.document_id WHERE l.name IN (SELECT value FROM json_each(?3))",
         (collection_id, json.dumps(sorted(file_ids)), json.dumps(sorted(names))),
     )
-    for link_id, kind, target, name, source_path, current, own_id in links:
-        chosen = _resolve(connection, collection_id, kind, target, name, source_path, own_id)
-        if chosen != current:
-            connection.execute("UPDATE links SET target_id = ? WHERE id = ?", (chosen, link_id))
+    candidates = _candidates(connection, collection_id, {link[3] for link in links})
+    changed = [
+        (chosen, link_id)
+        for link_id, kind, target, name, source_path, current, own_id in links
+        if (chosen := _resolve(kind, target, name, source_path, own_id, candidates)) != current
+    ]
+    connection.executemany("UPDATE links SET target_id = ? WHERE id = ?", changed)
+
+
+def _candidates(connection: apsw.Connection, collection_id: int, names: set[str]) -> dict[str, list[Candidate]]:
+    """The documents that answer to each name: of this collection, or anywhere for a web address."""
+    found: dict[str, list[Candidate]] = {}
+    rows = fetch_rows(
+        connection,
+        "SELECT n.name, d.id, coalesce(d.note_path, ''), n.is_alias FROM link_names n"
+        " JOIN documents d ON d.id = n.document_id WHERE n.name IN (SELECT value FROM json_each(?))"
+        " AND (d.collection_id = ? OR n.name GLOB 'url:*') ORDER BY d.id",
+        (json.dumps(sorted(names)), collection_id),
+    )
+    for name, document_id, path, is_alias in rows:
+        found.setdefault(name, []).append(Candidate(int(document_id), path, bool(is_alias)))
+    return found
 
 
 def _resolve(
-    connection: apsw.Connection, collection_id: int, kind: str, target: str, name: str, source_path: str, own_id: int
+    kind: str, target: str, name: str, source_path: str, own_id: int, candidates: dict[str, list[Candidate]]
 ) -> int | None:
     if not name:
         return own_id if kind != "url" else None
+    fitting = candidates.get(name, [])
     if kind == "url":
-        found = fetch_value(connection, "SELECT min(document_id) FROM link_names WHERE name = ?", (name,))
-        return None if found is None else int(found)
-    rows = fetch_rows(
-        connection,
-        "SELECT d.id, coalesce(d.note_path, ''), n.is_alias FROM link_names n JOIN documents d ON d.id = n.document_id"
-        " WHERE n.name = ? AND d.collection_id = ?",
-        (name, collection_id),
-    )
-    return choose_target(target, source_path, [Candidate(int(i), str(p), bool(a)) for i, p, a in rows])
+        return fitting[0].document_id if fitting else None
+    return choose_target(target, source_path, fitting)
 
 
 def delete_file(connection: apsw.Connection, file_id: int) -> list[str]:

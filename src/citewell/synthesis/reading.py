@@ -1,0 +1,70 @@
+"""The evidence taken apart once: its passages, and how far each speaks of each term of the question. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from citewell.domain.answers import PreparedSource, PreparedSynthesis
+from citewell.domain.queries import Concept, QueryPlan
+from citewell.synthesis.aliases import aliases_in
+from citewell.synthesis.answer_values import Given
+from citewell.synthesis.names import Spelling
+from citewell.synthesis.passages import Passage, passages_of
+from citewell.synthesis.topic import Topic, bag_of, surroundings_of, topic_of
+from citewell.text.language import detect_language
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPassage:
+    """A passage and, for each term of the topic, its support: with what surrounds the passage, and in its own words."""
+
+    passage: Passage
+    support: tuple[float, ...]
+    own: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything scoring needs to know about a question and its evidence."""
+
+    topic: Topic
+    concepts: tuple[Concept, ...]
+    given: Given
+    spelling: Spelling
+    read: tuple[ReadPassage, ...]
+    top_score: float
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        return tuple(one.passage for one in self.read)
+
+    def about(self, part: str) -> Reading:
+        """The same evidence for one part of the question: what only its other parts mention weighs less."""
+        said = bag_of(part, None)
+        concepts = tuple(one for one in self.concepts if any(bag_of(term, None) & said for term in one.terms))
+        return replace(self, topic=self.topic.about(said), concepts=concepts)
+
+
+def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:
+    """Take the evidence apart for a planned question."""
+    languages = [detect_language(source.text) for source in prepared.sources]
+    topic = topic_of(plan, prepared, sorted({language for language in languages if language}))
+    titles = " ".join(source.title for source in prepared.sources)
+    return Reading(
+        topic=topic,
+        concepts=plan.concepts,
+        given=Given.by(plan.text_query),
+        spelling=Spelling.of("\n".join(source.text for source in prepared.sources), titles),
+        read=tuple(_read(prepared.sources, languages, topic)),
+        top_score=max((source.score for source in prepared.sources), default=0.0),
+    )
+
+
+def _read(sources: Sequence[PreparedSource], languages: Sequence[str | None], topic: Topic) -> Iterator[ReadPassage]:
+    for source, language in zip(sources, languages, strict=True):
+        document, aliases = bag_of(source.text, language), aliases_in(source.text)
+        for passage in passages_of(source):
+            around = surroundings_of(passage, language, document, aliases)
+            support = tuple(around.support(term) for term in topic.terms)
+            yield ReadPassage(passage, support, tuple(term.support(around.own) for term in topic.terms))
