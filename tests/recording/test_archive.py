@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from citewell.domain.errors import BadInput, CitewellError, NotFound, WorkFailed
 from citewell.recording import archive as archives
 from citewell.recording.archive import export_run, import_run
-from citewell.recording.trace import MARKER, read_trace, write_trace
+from citewell.recording.folders import MARKER
+from citewell.recording.trace import read_trace, write_trace
 from recording.builders import REJECTED, RUN_ID, events, plan, rejected, run_id, write
 
 

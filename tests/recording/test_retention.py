@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from citewell.domain.errors import BadInput
+from citewell.recording.folders import MARKER
 from citewell.recording.retention import PruneReport, delete_trace, prune_traces
-from citewell.recording.trace import MARKER, read_trace
+from citewell.recording.trace import read_trace
 from recording.builders import RUN_ID, listing, run_id, write
 
 NOW = "2026-06-01T00:00:00Z"

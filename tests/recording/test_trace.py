@@ -17,8 +17,9 @@ import pytest
 
 from citewell.domain.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
 from citewell.domain.runs import Failure
+from citewell.recording.folders import FILES, MARKER
 from citewell.recording.log import Entry, verify_chain
-from citewell.recording.trace import FILES, MARKER, TRACE_SCHEMA, read_trace, trace_folder, write_trace
+from citewell.recording.trace import TRACE_SCHEMA, read_trace, trace_folder, write_trace
 from recording.builders import (
     REJECTED,
     RUN_ID,

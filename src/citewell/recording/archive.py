@@ -17,16 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from citewell.domain.errors import BadInput, NotFound, Unavailable, WorkFailed
-from citewell.recording.trace import (
-    FILES,
-    MARKER,
-    MAX_TRACE_BYTES,
-    RUN_ID,
-    Trace,
-    disk_errors,
-    read_trace,
-    trace_from_files,
-)
+from citewell.recording.folders import FILES, MARKER, RUN_ID, disk_errors
+from citewell.recording.trace import MAX_TRACE_BYTES, Trace, read_trace, trace_from_files
 
 MAX_DIRECTORY_BYTES = 16 * 1024
 _END_BYTES = 22  # the end of a zip without a comment

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from citewell.domain.errors import BadInput, CitewellError
-from citewell.recording.trace import (
+from citewell.recording.folders import (
     MARKER,
     RUN_ID,
     TRACES,
@@ -23,13 +23,10 @@ from citewell.recording.trace import (
     foreign_names,
     is_aside,
     locked,
-    read_files,
-    read_manifest,
     sweep,
     take_away,
-    trace_folder,
-    trace_from_files,
 )
+from citewell.recording.trace import read_files, read_manifest, trace_folder, trace_from_files
 
 _DAY_SECONDS = 86_400
 

@@ -16,7 +16,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,7 +26,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Citation, Contradiction, Draft, Gate, Truncation
-from citewell.domain.errors import BadInput, CitewellError, NotFound, StoreFull, Unavailable, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, NotFound, Unavailable, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
@@ -42,19 +41,28 @@ from citewell.domain.runs import (
     StopReason,
     Surface,
 )
+from citewell.recording.folders import (
+    FILES,
+    MARKER,
+    RUN_ID,
+    TRACES,
+    aside_of,
+    discard,
+    disk_errors,
+    foreign_names,
+    is_at,
+    locked,
+    sweep,
+    sync_folder,
+    take_away,
+)
 from citewell.recording.log import canonical_json, verify_chain
 from citewell.recording.rendering import escape, fence, rejected_answer, render_markdown
 
 TRACE_SCHEMA = "research_trace.v1"
-TRACES = "research-runs"
-MARKER = ".complete"
-FILES = ("log.jsonl", "planner-input.md", "planner-output.json", "run.json", "run.md", "synthesis-input.md")
 MAX_TRACE_BYTES = 200 * 1024 * 1024
 MAX_MARKER_BYTES = 64 * 1024
 
-RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
-_ASIDE = re.compile(rf"\.{RUN_ID.pattern}\.[0-9a-f]{{16}}\.(?:new|gone)")
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 _SYNTHESIS_HEAD = "# Synthesis input\n\n"
 _Document = TypeVar("_Document")
@@ -204,7 +212,7 @@ def write_trace(
                 _write_file(folder, name, files[name])
             os.fsync(folder)
             _give_name(aside, place, events)
-        _sync_folder(place.parent)
+        sync_folder(place.parent)
     return place
 
 
@@ -321,28 +329,11 @@ def _marker(run_id: str, events: Sequence[RunEvent], files: Mapping[str, bytes])
     return canonical_json(manifest) + b"\n"
 
 
-@contextmanager
-def disk_errors(what: str) -> Iterator[None]:
-    """Turn the system's errors into ones that say what to do."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if error.errno in _NO_ROOM:
-            raise StoreFull(
-                f"{what} could not be written: {reason}. Nothing of it was left behind.",
-                fix="Free some disk space; the run itself is on record.",
-            ) from error
-        raise Unavailable(
-            f"{what} cannot be written: {reason}.", fix="Check the folder and its permissions."
-        ) from error
-
-
 def _make_traces_folder(traces: Path) -> None:
     with suppress(FileExistsError):
         traces.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         traces.mkdir(mode=0o700)
-        _sync_folder(traces.parent)
+        sync_folder(traces.parent)
     if not stat.S_ISDIR(traces.lstat().st_mode):
         raise NotADirectoryError(errno.ENOTDIR, f"{TRACES} is not a folder of its own")
 
@@ -355,13 +346,13 @@ def _new_folder(place: Path) -> Iterator[tuple[Path, int]]:
         try:
             yield aside, folder
         finally:
-            if _is_at(aside, folder):
+            if is_at(aside, folder):
                 discard(aside, folder)
 
 
 def _make_locked(place: Path, stack: ExitStack) -> tuple[Path, int]:
     while True:
-        aside = _aside(place, "new")
+        aside = aside_of(place, "new")
         aside.mkdir(mode=0o700)
         # Before it is locked, a sweep may take it for one that was left behind.
         try:
@@ -371,10 +362,6 @@ def _make_locked(place: Path, stack: ExitStack) -> tuple[Path, int]:
         except BaseException:
             aside.rmdir()
             raise
-
-
-def _aside(place: Path, why: str) -> Path:
-    return place.with_name(f".{place.name}.{secrets.token_hex(8)}.{why}")
 
 
 def _write_file(folder: int, name: str, content: bytes) -> None:
@@ -418,96 +405,7 @@ def _replace(aside: Path, place: Path) -> None:
         os.rename(aside, place)
 
 
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 # Folders: locks, and removing what is ours
-
-
-@contextmanager
-def locked(path: Path, how: int) -> Iterator[int]:
-    """An open folder that has this name and is locked until the end."""
-    folder = _open_locked(path, how)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
-
-
-def _open_locked(path: Path, how: int) -> int:
-    while True:
-        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            _lock(folder, how)
-            # While we waited it may have been renamed: then what we hold is not what the caller means.
-            if _is_at(path, folder):
-                return folder
-        except BaseException:
-            os.close(folder)
-            raise
-        os.close(folder)
-
-
-def _lock(folder: int, how: int) -> None:
-    """Lock a folder; a file system without locks goes without."""
-    try:
-        fcntl.flock(folder, how)
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-            raise
-
-
-def _is_at(path: Path, folder: int) -> bool:
-    """Whether an open folder still has this name."""
-    try:
-        there, here = path.lstat(), os.fstat(folder)
-    except FileNotFoundError:
-        return False
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
-
-
-def take_away(place: Path, folder: int) -> None:
-    """Remove a trace that the caller has locked: first its name, so that nobody sees it half gone."""
-    gone = _aside(place, "gone")
-    os.rename(place, gone)
-    if not discard(gone, folder):
-        os.rename(gone, place)  # somebody put files of their own into it: those stay
-
-
-def foreign_names(folder: int) -> list[str]:
-    """What lies in the folder of a trace and is not part of it."""
-    return sorted(set(os.listdir(folder)) - {MARKER, *FILES})
-
-
-def discard(path: Path, folder: int) -> bool:
-    """Remove the files we write, the marker first, and the folder if it is empty then; nothing else."""
-    for name in (MARKER, *FILES):
-        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
-            os.unlink(name, dir_fd=folder)
-    try:
-        path.rmdir()
-    except OSError:
-        return False
-    return True
-
-
-def sweep(traces: Path) -> None:
-    """Remove what writers and removers that were killed left aside; one that still works holds its lock."""
-    with os.scandir(traces) as scan:
-        left = [entry.name for entry in scan if _ASIDE.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
-    for name in left:
-        with suppress(OSError), locked(traces / name, fcntl.LOCK_EX | fcntl.LOCK_NB) as folder:
-            discard(traces / name, folder)
-
-
-def is_aside(name: str) -> bool:
-    """Whether a name is one that we give to what is being written or removed."""
-    return _ASIDE.fullmatch(name) is not None
 
 
 # Reading
