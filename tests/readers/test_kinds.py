@@ -17,8 +17,8 @@ from citewell.readers.kinds import FileKind, Skip, detect, read_file
         ("minutes.txt", FileKind("text", "plain")),
         ("page.htm", FileKind("web", "html")),
         ("Paper v1.2.PDF", FileKind("pdf", "pdf")),
-        ("talk.vtt", Skip("subtitles (.vtt): this kind is not imported yet")),
-        ("report.docx", Skip("Office documents (.docx): this kind is not imported yet")),
+        ("talk.vtt", FileKind("transcript", "subtitles")),
+        ("report.docx", FileKind("office", "office")),
         ("page.mhtml", Skip("web archives (.mhtml): this kind is not imported yet")),
         ("data.xyz", Skip("unknown kind of file (.xyz)")),
         ("Makefile", Skip("unknown kind of file (no extension)")),
@@ -72,4 +72,4 @@ def test_text_in_any_encoding_is_not_binary(data: bytes) -> None:
 
 def test_a_skipped_kind_cannot_be_read() -> None:
     with pytest.raises(Unreadable, match="not imported yet"):
-        read_file(b"", "a.docx")
+        read_file(b"", "a.mhtml")

@@ -13,11 +13,13 @@ from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import Found, read_bytes
 from citewell.domain.documents import SourceType
 from citewell.domain.errors import Unreadable
-from citewell.readers.kinds import FileKind, Skip
+from citewell.readers.kinds import FileKind, Skip, suffix_of
 
 _RETRY_MTIME = -1  # never equal to a real one: a file that could not be opened is tried again next time
 # Formats simple enough to be read in our own process: nothing in them can hang or swallow memory.
 _PLAIN_READERS = frozenset({"markdown", "plain"})
+# Kinds whose name alone does not tell whether they are an export of something.
+_MAYBE_EXPORTS = frozenset({".json", ".jsonl", ".ndjson", ".js", ".xml", ".opml", ".rss", ".atom", ".rdf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,9 @@ class Extracted:
 def needs_a_child(path: str) -> bool:
     """Whether a file's format must be read in a process that can be killed."""
     kind = recognise(path, b"")
-    return not (isinstance(kind, Skip) or (isinstance(kind, FileKind) and kind.reader in _PLAIN_READERS))
+    if isinstance(kind, Skip):
+        return suffix_of(path) in _MAYBE_EXPORTS
+    return not (isinstance(kind, FileKind) and kind.reader in _PLAIN_READERS)
 
 
 def extract_file(root: Path, entry: Found, hash_before: str | None, source_type: SourceType | None) -> Extracted:

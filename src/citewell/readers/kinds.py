@@ -13,8 +13,12 @@ from typing import Literal, assert_never
 from citewell.domain.documents import ReadDocument, SourceType
 from citewell.domain.errors import Unreadable
 from citewell.readers.binary import binary_kind
+from citewell.readers.decode import decode
+from citewell.readers.image import has_ocr
+from citewell.readers.transcripts import is_transcript
 
-Reader = Literal["markdown", "plain", "html", "pdf"]
+Reader = Literal["markdown", "plain", "html", "pdf", "transcript", "subtitles", "office", "epub", "table", "image"]
+HEAD_BYTES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,41 +40,60 @@ _MARKDOWN = FileKind("vault_note", "markdown")
 _PLAIN = FileKind("text", "plain")
 _HTML = FileKind("web", "html")
 _PDF = FileKind("pdf", "pdf")
+_TRANSCRIPT = FileKind("transcript", "transcript")
+_SUBTITLES = FileKind("transcript", "subtitles")
+_OFFICE = FileKind("office", "office")
+_EPUB = FileKind("text", "epub")
+_TABLE = FileKind("text", "table")
+_IMAGE = FileKind("image", "image")
 
 KINDS: dict[str, FileKind] = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), _MARKDOWN),
     **dict.fromkeys((".txt", ".text", ".log", ".rst", ".org", ".adoc"), _PLAIN),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _HTML),
     ".pdf": _PDF,
+    **dict.fromkeys((".vtt", ".srt"), _SUBTITLES),
+    **dict.fromkeys((".docx", ".docm", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm"), _OFFICE),
+    ".epub": _EPUB,
+    **dict.fromkeys((".csv", ".tsv"), _TABLE),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"), _IMAGE),
 }
-_NOT_YET: dict[str, tuple[str, ...]] = {
-    "subtitles": (".vtt", ".srt"),
-    "Office documents": (".docx", ".pptx", ".xlsx", ".doc", ".ppt", ".xls", ".odt", ".odp", ".ods", ".rtf"),
-    "e-books": (".epub", ".mobi", ".azw3"),
+# Kinds of which only some files are imported: exports that an importer knows by what is in them.
+_ONLY_EXPORTS: dict[str, tuple[str, ...]] = {
     "JSON": (".json", ".jsonl", ".ndjson"),
     "feed lists": (".opml",),
     "XML": (".xml", ".rss", ".atom"),
-    "tables": (".csv", ".tsv"),
+}
+_NOT_YET: dict[str, tuple[str, ...]] = {
+    "subtitles": (".ass", ".ssa", ".sub", ".ttml"),
+    "Office documents": (".doc", ".ppt", ".xls", ".xlsb", ".odt", ".odp", ".ods", ".rtf"),
+    "e-books": (".mobi", ".azw3"),
     "Obsidian canvases": (".canvas", ".base"),
     "web archives": (".mhtml", ".mht", ".webarchive", ".warc"),
     "mail": (".eml", ".mbox"),
-    "images": (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".tif", ".tiff", ".bmp", ".svg", ".avif", ".ico"),
+    "images": (".heic", ".svg", ".avif", ".ico"),
     "audio": (".mp3", ".m4a", ".wav", ".flac", ".ogg", ".opus", ".aac"),
     "video": (".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v"),
     "archives": (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"),
 }
+_EXPORT_BY_SUFFIX = {suffix: kind for kind, suffixes in _ONLY_EXPORTS.items() for suffix in suffixes}
 _NOT_YET_BY_SUFFIX = {suffix: kind for kind, suffixes in _NOT_YET.items() for suffix in suffixes}
+_TALKATIVE = (".txt", ".text")
 _BOOKMARKS = re.compile(rb"(?:\xef\xbb\xbf)?\s*<!DOCTYPE NETSCAPE-Bookmark-file-1", re.IGNORECASE)
 
 
 def detect(name: str, head: bytes) -> FileKind | Skip:
-    """What to do with a file of this name that begins with these bytes (the first 512 are enough)."""
+    """What to do with a file of this name that begins with these bytes (HEAD_BYTES are enough)."""
     suffix = suffix_of(name)
     kind = KINDS.get(suffix)
     if kind is None:
         return Skip(_why_skipped(suffix))
     if kind is _HTML and _BOOKMARKS.match(head):
         return Skip("browser bookmarks: this kind is not imported yet")
+    if kind is _IMAGE and not has_ocr():
+        return Skip(f"images ({suffix}): reading them needs OCR (pip install rapidocr onnxruntime)")
+    if suffix in _TALKATIVE and is_transcript(decode(head[:HEAD_BYTES]).text):
+        return _TRANSCRIPT
     return kind
 
 
@@ -81,7 +104,7 @@ def suffix_of(name: str) -> str:
 
 def read_file(data: bytes, name: str) -> ReadDocument:
     """The document in this file; raises Unreadable with the reason when there is none."""
-    kind = detect(name, data[:512])
+    kind = detect(name, data[:HEAD_BYTES])
     if isinstance(kind, Skip):
         raise Unreadable(kind.reason)
     return _read(data, name, kind.reader)
@@ -92,24 +115,48 @@ def _read(data: bytes, name: str, reader: Reader) -> ReadDocument:
         case "markdown":
             from citewell.readers.markdown import read_markdown
 
-            return read_markdown(_text_bytes(data, name))
+            return read_markdown(text_bytes(data, name))
         case "plain":
             from citewell.readers.plain import read_plain
 
-            return read_plain(_text_bytes(data, name))
+            return read_plain(text_bytes(data, name))
         case "html":
             from citewell.readers.html import read_html
 
-            return read_html(_text_bytes(data, name))
+            return read_html(text_bytes(data, name))
         case "pdf":
             from citewell.readers.pdf import read_pdf
 
             return read_pdf(data)
+        case "transcript":
+            from citewell.readers.transcripts import read_transcript
+
+            return read_transcript(text_bytes(data, name))
+        case "subtitles":
+            from citewell.readers.subtitles import read_subtitles
+
+            return read_subtitles(text_bytes(data, name))
+        case "office":
+            from citewell.readers.office import read_office
+
+            return read_office(data)
+        case "epub":
+            from citewell.readers.epub import read_epub
+
+            return read_epub(data)
+        case "table":
+            from citewell.readers.tables import read_table
+
+            return read_table(text_bytes(data, name))
+        case "image":
+            from citewell.readers.image import read_image
+
+            return read_image(data)
         case _:
             assert_never(reader)
 
 
-def _text_bytes(data: bytes, name: str) -> bytes:
+def text_bytes(data: bytes, name: str) -> bytes:
     """The same bytes, once they are known to be text."""
     kind = binary_kind(data)
     if kind is None:
@@ -121,5 +168,7 @@ def _text_bytes(data: bytes, name: str) -> bytes:
 def _why_skipped(suffix: str) -> str:
     if not suffix:
         return "unknown kind of file (no extension)"
+    if suffix in _EXPORT_BY_SUFFIX:
+        return f"{_EXPORT_BY_SUFFIX[suffix]} ({suffix}): not an export that Citewell knows"
     kind = _NOT_YET_BY_SUFFIX.get(suffix)
     return f"unknown kind of file ({suffix})" if kind is None else f"{kind} ({suffix}): this kind is not imported yet"
