@@ -168,13 +168,18 @@ class Engine:
             keys += found
             paths += [path] if path else []
         unique = tuple(dict.fromkeys(keys))
-        citing = tuple(self.run_store.citing(unique)) if self.settings.runs_path.exists() else ()
-        if purge:
-            self.runs.forget(citing)
-            self.corpus.release_texts(citing)
+        recorded = self.settings.runs_path.exists()
+        citing = tuple(self.run_store.citing(unique)) if recorded else ()
+        purged = tuple(self.run_store.mentioning(unique)) if recorded and purge else ()
+        if purged:
+            self.runs.forget(purged)
+            self.corpus.release_texts(purged)
         self.corpus.remove(unique)
+        self.corpus.database.fold_log()
+        if purged:
+            self.run_store.database.fold_log()
         dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(path))
-        return RemoveReport(unique, len(unique), dropped, citing, citing if purge else ())
+        return RemoveReport(unique, len(unique), dropped, citing, purged)
 
     def _keys_named(self, name: str) -> tuple[list[str], Path | None]:
         if self.corpus.find(name) is not None:
@@ -237,6 +242,7 @@ class Engine:
         max_chars: int = 4_000,
     ) -> DocumentList:
         """Documents by key, or `KEY@CONTENT_HASH` for an earlier text: whole, or the window around a query."""
+        check_between("max_chars", max_chars, 50, 10_000_000)
         return DocumentList(tuple(self._view(lookup, query, content_mode, max_chars) for lookup in lookups))
 
     def _view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
@@ -355,6 +361,7 @@ class Engine:
             max_evidence_chars=max_evidence_chars,
             topic=chosen.topic,
             deadline_seconds=deadline_seconds,
+            configured_model=self.settings.model,
         )
         return self.runs.start(request, traced=traced)
 

@@ -195,7 +195,7 @@ def test_ctrl_c_exits_with_130_and_the_next_add_goes_on_from_there(tmp_path: Pat
     *lines, last = (first + rest).splitlines()
     stored = {line.removeprefix("stored ") for line in lines} & notes.keys()  # the last line may have been cut short
     assert (process.returncode, shown) == (130, "")
-    assert last.endswith("Stopped. What was already saved is kept; run the same command to go on.")
+    assert last.endswith("Run it again to go on.")
     assert stored
     with opened(data) as engine:
         kept = texts(engine)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from citewell.app import Engine
-from citewell.domain.errors import BadInput, CitewellError, Unavailable
+from citewell.domain.errors import BadInput, CitewellError, Unavailable, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.library import AddReport
 from citewell.domain.runs import RunResult, RunSummary
@@ -306,6 +306,40 @@ def test_purging_deletes_the_runs_that_quote_a_document(corpus: Engine) -> None:
     assert not (corpus.settings.data_dir / "research-runs" / result.run_id).exists()
     with pytest.raises(CitewellError):
         corpus.get([f"{cited.source_key}@{cited.span.content_hash}"])
+
+
+def test_purging_also_deletes_runs_that_only_retrieved_a_document(corpus: Engine) -> None:
+    _, result = ask(corpus)
+    cited = {citation.source_key for citation in result.citations}
+    retrieved = next(key for key in result.flow.retrieved if key not in cited)
+    assert corpus.remove([retrieved], purge=True).purged_runs == (result.run_id,)
+    record = b"".join(path.read_bytes() for path in corpus.settings.data_dir.glob("runs.db*"))
+    assert b"Who lit the lamp?" not in record
+
+
+def test_a_changed_byte_in_a_trace_is_refused_when_the_run_is_named_by_its_id(corpus: Engine) -> None:
+    _, result = ask(corpus)
+    assert result.trace_path is not None
+    path = corpus.settings.data_dir / result.trace_path / "run.md"
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(WorkFailed):
+        corpus.runs.replay(result.run_id)
+
+
+@pytest.mark.parametrize("column", ["question", "status", "tool_version"])
+def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Engine, column: str) -> None:
+    _, result = ask(corpus)
+    with corpus.run_store.database.write() as connection:
+        connection.execute(f"UPDATE runs SET {column} = ?", ("failed" if column == "status" else "another",))
+    with pytest.raises(WorkFailed, match="was changed in the list of runs"):
+        corpus.runs.replay(result.run_id)
+
+
+def test_a_model_that_is_set_but_not_used_is_never_passed_over_in_silence(corpus: Engine) -> None:
+    engine = Engine(replace(corpus.settings, model="ollama:qwen"))
+    _, result = ask(engine)
+    assert (result.model, "model_unavailable" in result.answer_warnings) == ("extractive", True)
+    engine.close()
 
 
 def test_two_runs_are_compared_and_a_run_with_today(corpus: Engine, vault: Write, add_path: AddPath) -> None:

@@ -106,6 +106,7 @@ def test_a_refusal_is_no_failure(program: Program) -> None:
 def test_ctrl_c_interrupts_a_run_at_once_and_it_can_be_resumed(program: Program) -> None:
     """The run is held at its last step by a lock on the corpus, so that it is surely under way when it is stopped."""
     command = [sys.executable, "-m", "citewell", "--data-dir", str(program.data), "research", "When was the lamp lit?"]
+    command.append("--json")
     store = RunStore(program.data / "runs.db")
     before = {run.run_id for run in store.latest(100)}
     corpus = connect(program.data / "corpus.db")
@@ -115,8 +116,9 @@ def test_ctrl_c_interrupts_a_run_at_once_and_it_can_be_resumed(program: Program)
         run_id = wait_for_stage(store, before, "persist_trace")
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=10)
+        printed, said = process.communicate(timeout=10)
         assert (process.returncode, f"citewell runs resume {run_id}" in said) == (130, True)
+        assert json.loads(printed)["error"]["run_id"] == run_id
         assert time.monotonic() - started < 5
     finally:
         process.kill()
@@ -213,6 +215,10 @@ def test_status_gives_every_file_with_its_reason(program: Program) -> None:
         (["search", "lamp", "--limit", "0"], 2, "must be between"),
         (["search", "lamp", "--limit", "many"], 2, "--limit"),
         (["search", "lamp", "--since", "yesterday"], 2, "2024-05-31"),
+        (["search", "lamp", "--since", "2024-13-45"], 2, "2024-05-31"),
+        (["research", "lamp", "--timeout", "nan"], 2, "--timeout"),
+        (["get", "note:vault/lamp", "--max-chars", "0"], 2, "must be between"),
+        (["runs", "list", "--limit", "0"], 2, "--limit"),
         (["search", "lamp", "--source-type", "scroll"], 2, "--source-type"),
         (["search", "lamp", "--mode", "semantic"], 4, "--mode lexical"),
         (["get", "note:vault/lam"], 3, "Did you mean note:vault/lamp"),
@@ -271,6 +277,22 @@ def test_escape_sequences_in_a_note_never_reach_the_terminal(tmp_path: Path) -> 
     assert "harmless" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout
+
+
+def test_output_that_cannot_be_written_is_said_plainly(program: Program) -> None:
+    command = f"{sys.executable} -m citewell --data-dir {program.data} status --json > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "could not be written" in done.stderr) == (1, True)
+    assert "Traceback" not in done.stderr
+
+
+def test_an_excerpt_shows_the_word_that_matched(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    filler = "Plain words about nothing in particular go here. " * 12
+    (tmp_path / "v" / "long.md").write_text(f"{filler}The widget is under the stairs. {filler}", "utf-8")
+    program = Program(tmp_path)
+    program.run("add", str(tmp_path / "v"))
+    assert "widget" in program.run("search", "widget").stdout
 
 
 def test_a_reader_that_goes_away_is_no_error(program: Program) -> None:

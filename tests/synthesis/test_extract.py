@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -128,6 +129,44 @@ def test_no_evidence_is_refused_and_names_the_terms_tried() -> None:
     draft = answer("Where is the spare key?")
     assert (draft.refused, draft.reason) == (True, "no evidence")
     assert draft.sentences[0].text == "Not found in your corpus: no evidence. Terms tried: spare, key."
+
+
+SHED = "The goat shed was built in 1987 by Anna Lindqvist. It holds 14 goats."
+BEES = "Martin Bell keeps bees in Exeter. He owns 9 hives."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "reason"),
+    [
+        ("How many sheep does the shed hold?", SHED, "no passage states the sheep"),
+        ("Why was the goat shed built?", SHED, "no passage gives a reason"),
+        ("How many hives does Martin Okafor own?", BEES, "no passage speaks of Martin Okafor"),
+    ],
+)
+def test_something_near_to_what_was_asked_is_no_answer(question: str, text: str, reason: str) -> None:
+    draft = answer(question, source(text))
+    assert (draft.refused, reason in draft.sentences[0].text) == (True, True)
+
+
+def test_a_word_the_whole_corpus_lacks_takes_the_answer_with_it() -> None:
+    question = "When was the goat shed demolished?"
+    seen = prepared(question, [source(SHED)])
+    assert not extract(seen, plan(question)).refused
+    draft = extract(replace(seen, unseen_terms=("demolished",)), plan(question))
+    assert (draft.refused, "demolished" in draft.sentences[0].text) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("灯台はいつ建設されましたか？", "灯台は1874年に建設された。"),
+        ("灯台の高さは？", "高さは27メートルです。"),
+        ("青山水库什么时候建成？", "青山水库建成于1958年。"),
+    ],
+)
+def test_questions_without_spaces_are_answered(question: str, shown: str) -> None:
+    text = "灯台は1874年に建設された。高さは27メートルです。\n\n青山水库建成于1958年。管理员是李明。"
+    assert shown in lines(question, source(text))
 
 
 @pytest.mark.parametrize("question", ["Why?", "what is it", "who was that"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
+from citewell.runner.actions import digest
 from citewell.synthesis.packing import EXACT_TAG_RESERVED_CHARS, prepare_synthesis
 from runner.plays import pack, row
 
@@ -77,3 +79,11 @@ def test_every_character_counts_against_the_budget(sizes: list[int], tags: list[
     kept = {source.source_key for source in prepared.sources}
     assert kept | set(prepared.truncation.dropped_source_keys) == {entry.source_key for entry in (*evidence, *examples)}
     assert prepared == prepare_synthesis(tagged(pack(*evidence), *examples), max_evidence_chars=budget)
+
+
+def test_a_pack_read_back_from_a_record_gives_the_same_input() -> None:
+    """Records keep their keys sorted; nothing may depend on the order they had before."""
+    found = pack(row("note:a"))
+    counted = replace(found, coverage=replace(found.coverage, term_chunks={"zinc": 0, "lamp": 3, "iron": 0}))
+    read_back = msgspec.convert(msgspec.json.decode(msgspec.json.encode(counted, order="deterministic")), ResearchPack)
+    assert digest(prepare_synthesis(read_back)) == digest(prepare_synthesis(counted))

@@ -62,6 +62,11 @@ def test_a_query_keeps_handles_tags_versions_and_compounds_together() -> None:
     ]
 
 
+def test_a_question_without_spaces_falls_into_what_it_is_about() -> None:
+    assert [token.text for token in query_tokens("灯台はいつ建設されましたか")] == ["灯台", "建設"]
+    assert [token.text for token in query_tokens("青山水库的管理员是谁")] == ["青山水库", "管理员"]
+
+
 @given(TEXT)
 def test_query_tokens_never_fail_and_stay_inside_the_text(text: str) -> None:
     tokens = query_tokens(text)

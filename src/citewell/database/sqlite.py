@@ -100,6 +100,13 @@ class Database:
                         connection.execute("ROLLBACK")
                 raise
 
+    def fold_log(self) -> None:
+        """Fold the write-ahead log into the file and empty it: what was deleted must not stay readable there."""
+        with self._write_lock, store_errors(self.path):
+            if self._writer is None:
+                self._writer = self._connect()
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def close(self) -> None:
         """Close every connection; the WAL is folded back into the file, and who waits for a lock stops waiting."""
         self._closing.set()
@@ -179,6 +186,8 @@ def connect(path: Path) -> apsw.Connection:
             # FULL: an acknowledged document survives a power cut, not only a killed process.
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
+            # What a person has removed must not stay readable in freed pages.
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("PRAGMA cache_size = -65536").fetchall()
             connection.execute("PRAGMA mmap_size = 268435456").fetchall()
             # A log that a long reader let grow shrinks again once the reader has gone.

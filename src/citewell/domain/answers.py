@@ -66,6 +66,7 @@ class PreparedSynthesis:
     truncation: Truncation
     text: str
     term_weights: dict[str, float]
+    unseen_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

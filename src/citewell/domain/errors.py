@@ -53,6 +53,10 @@ class WorkFailed(CitewellError):
 class Interrupted(WorkFailed):
     code = "interrupted"
 
+    def __init__(self, message: str, *, fix: str = "", run_id: str | None = None) -> None:
+        super().__init__(message, fix=fix)
+        self.run_id = run_id
+
 
 class Unreadable(CitewellError):
     """A file that no reader could make text of; recorded against the file, never fatal."""

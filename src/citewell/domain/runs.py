@@ -112,6 +112,7 @@ class RunRequest:
     model: str = "extractive"
     topic: str | None = None
     deadline_seconds: float | None = None
+    configured_model: str = "extractive"
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

@@ -67,16 +67,21 @@ def chained(run_id: str, previous: RunEvent | None, entries: Sequence[Entry], at
     return events
 
 
+def touched(run_id: str, where: str) -> WorkFailed:
+    """The refusal of a record that is not as it was written."""
+    return WorkFailed(
+        f"The record of run {run_id} was changed {where}: it cannot be trusted.",
+        fix="Use an untouched copy of the run.",
+    )
+
+
 def verify_chain(events: Sequence[RunEvent]) -> None:
     """Refuse a log in which anything was changed, removed or reordered."""
     previous = ""
     for number, event in enumerate(events):
         wanted = entry_digest(previous, event.run_id, event.sequence, event.at, event.kind, event.body)
         if event.sequence != number or event.digest != wanted or event.run_id != events[0].run_id:
-            raise WorkFailed(
-                f"The record of run {events[0].run_id} was changed at entry {number}: it cannot be trusted.",
-                fix="Use an untouched copy of the run.",
-            )
+            raise touched(events[0].run_id, f"at entry {number}")
         previous = event.digest
 
 

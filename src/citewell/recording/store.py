@@ -13,8 +13,8 @@ import msgspec
 from citewell.database.sqlite import Database, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.errors import NotFound, Unavailable
 from citewell.domain.events import RunEvent
-from citewell.domain.runs import RunStatus, RunSummary
-from citewell.recording.log import Entry, canonical_json, chained, verify_chain
+from citewell.domain.runs import TERMINAL, RunStatus, RunSummary
+from citewell.recording.log import Entry, canonical_json, chained, touched, verify_chain
 from citewell.recording.owners import is_alive
 
 APPLICATION_ID = 0x43575231  # "CWR1"
@@ -106,11 +106,21 @@ class RunStore:
 
     def checked_events(self, run_id: str) -> list[RunEvent]:
         """The whole log of a run, refused if anything in it was changed."""
-        self.summary(run_id)
-        events = self.events(run_id)
+        summary = self.summary(run_id)
+        events = self._untouched_events(run_id)
         if not events:
             raise NotFound(f"Run {run_id} was never begun: it has no record.", fix="Ask the question again.")
         verify_chain(events)
+        _agree(summary, events)
+        return events
+
+    def _untouched_events(self, run_id: str) -> list[RunEvent]:
+        """The entries of a run; a body that is not written the way we write it was touched."""
+        sql = "SELECT sequence, body FROM events WHERE run_id = ? ORDER BY sequence"
+        events = self.events(run_id)
+        for event, (_, body) in zip(events, fetch_rows(self.database.reader(), sql, (run_id,)), strict=True):
+            if canonical_json(event.body).decode() != body:
+                raise touched(run_id, f"at entry {event.sequence}")
         return events
 
     def request(self, run_id: str, control: str, at: str) -> None:
@@ -134,6 +144,15 @@ class RunStore:
         """The runs that cite any of these documents."""
         sql = "SELECT DISTINCT run_id FROM citations WHERE source_key IN (SELECT value FROM json_each(?)) ORDER BY 1"
         return [str(run_id) for (run_id,) in fetch_rows(self.database.reader(), sql, (json.dumps(list(keys)),))]
+
+    def mentioning(self, keys: Sequence[str]) -> list[str]:
+        """The runs whose record holds anything of these documents, cited or not."""
+        found: set[str] = set()
+        for key in keys:
+            written = canonical_json({"source_key": key}).decode()[1:-1]
+            sql = "SELECT DISTINCT run_id FROM events WHERE instr(body, ?) > 0"
+            found.update(str(run_id) for (run_id,) in fetch_rows(self.database.reader(), sql, (written,)))
+        return sorted(found)
 
     def delete(self, run_ids: Sequence[str]) -> None:
         """Forget runs with their logs."""
@@ -162,6 +181,20 @@ class StoredLog:
         asked = self._store.controls(self.run_id, self._seen)
         self._seen = max((number for number, _ in asked), default=self._seen)
         return [control for _, control in asked]
+
+
+def _agree(summary: RunSummary, events: Sequence[RunEvent]) -> None:
+    """What the list of runs says must be what the log says."""
+    first, last = events[0].body, events[-1].body
+    request = first.get("request", {})
+    told = (summary.question, summary.profile, summary.surface, summary.tool_version)
+    if told != (request.get("question"), request.get("profile"), request.get("surface"), first.get("tool_version")):
+        raise touched(summary.run_id, "in the list of runs")
+    finished = events[-1].kind == "run_finished"
+    if summary.status in TERMINAL and not finished:
+        raise touched(summary.run_id, "at its end")
+    if finished and summary.status in TERMINAL and last.get("status") != summary.status:
+        raise touched(summary.run_id, "in the list of runs")
 
 
 def _last(connection: apsw.Connection, run_id: str) -> RunEvent | None:

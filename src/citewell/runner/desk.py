@@ -32,7 +32,7 @@ from citewell.recording.log import Entry, MemoryLog, chained, verify_chain
 from citewell.recording.owners import this_process
 from citewell.recording.retention import delete_trace, prune_traces
 from citewell.recording.store import RunStore, StoredLog
-from citewell.recording.trace import write_trace
+from citewell.recording.trace import read_trace, write_trace
 from citewell.runner.actions import CancelRequested, digest
 from citewell.runner.diff import diff_runs
 from citewell.runner.driver import Driver, Perform
@@ -206,7 +206,13 @@ class RunDesk:
             events = list(import_run(Path(run)).events)
             verify_chain(events)
             return events
-        return self._store().checked_events(run)
+        events = self._store().checked_events(run)
+        folder = self._data_dir / TRACES / run
+        if folder.exists() and read_trace(folder).log_digest not in {event.digest for event in events}:
+            raise WorkFailed(
+                f"The trace of run {run} does not belong to its log.", fix="Use an untouched copy of the run."
+            )
+        return events
 
     def result(self, run: str) -> RunResult:
         """The result of a finished run."""

@@ -67,6 +67,9 @@ def answer_status(state: RunState) -> AnswerStatus:
 def _warnings(state: RunState, status: AnswerStatus) -> tuple[str, ...]:
     found = list(state.verification.warnings) if state.verification else []
     found.append("extractive")
+    if state.request.configured_model != state.request.model:
+        # Never silently: the model that was asked for is not the one that answered.
+        found.append("model_unavailable")
     if status == "no_evidence":
         found.append("no_evidence")
     if state.stop_reason == "weak_evidence_budget_exhausted":

@@ -31,6 +31,7 @@ class ErrorBody:
     code: str
     message: str
     fix: str
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +42,4 @@ class ErrorDocument:
 
 
 def error_document(error: CitewellError) -> ErrorDocument:
-    return ErrorDocument(ErrorBody(error.code, error.message, error.fix))
+    return ErrorDocument(ErrorBody(error.code, error.message, error.fix, getattr(error, "run_id", None)))

@@ -35,14 +35,18 @@ def prepare_synthesis(pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE
     numbered = tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
     text = head + "".join(render_source(source) for source in numbered)
     truncation = Truncation(max_evidence_chars, len(text), tuple(budget.dropped), budget.trimmed)
-    return PreparedSynthesis(pack.question, numbered, truncation, text, term_weights(pack))
+    # In an order of their own: a pack read back from a record has its counts in another one.
+    unseen = tuple(sorted(term for term, count in pack.coverage.term_chunks.items() if count == 0))
+    return PreparedSynthesis(pack.question, numbered, truncation, text, term_weights(pack), unseen)
 
 
 def term_weights(pack: ResearchPack) -> dict[str, float]:
     """How much each term of the question says: the rarer in the corpus, the more."""
     total = max(pack.coverage.corpus_chunks, 1)
     # Rounded, so that no platform's logarithm differs in the last digit of a recorded run.
-    return {term: round(math.log(1 + total / max(count, 1)), 6) for term, count in pack.coverage.term_chunks.items()}
+    return {
+        term: round(math.log(1 + total / max(count, 1)), 6) for term, count in sorted(pack.coverage.term_chunks.items())
+    }
 
 
 class _Budget:

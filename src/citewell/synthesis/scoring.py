@@ -91,6 +91,8 @@ def _with_value(asked: Asked, terms: Sequence[TopicTerm], support: Sequence[floa
     """A value of the asked kind stands for the word that names the kind: "painted green" needs no "colour"."""
     if value < 0.7 or asked.value is None:
         return support
+    if asked.kind == "how_many" and asked.value == "number" and value < 1.0:
+        return support  # a number of something else: fourteen goats are no sheep
     worth = 0.5 if asked.value == "name" else 0.8
     return [
         max(part, worth) if term.text in asked.attributes else part for term, part in zip(terms, support, strict=True)

@@ -23,6 +23,8 @@ LEAST_COVERAGE = 0.57
 LEAST_OWN = 0.2
 # With an attribute word missing, the rest has to carry this much.
 _LEAST_WITHOUT_ATTRIBUTE = 0.62
+# With a word missing that nothing in the corpus has, the rest has to carry this much.
+_LEAST_WITHOUT_UNSEEN = 0.75
 
 
 _SPOKEN: dict[ValueKind, str] = {
@@ -40,6 +42,7 @@ def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence
         or _missing_anchor(best, topic, concepts)
         or _contrary(asked, best)
         or _missing_attribute(asked, best)
+        or _missing_unseen(best, topic)
         or _missing_words(best)
     )
 
@@ -49,6 +52,8 @@ def _missing_value(asked: Asked, best: Scored) -> str:
         return f"no passage states {_SPOKEN.get(asked.value, f'a {asked.value}')} for this"
     if asked.value == "name" and not asked.defines and best.value < (0.5 if asked.attributes else 0.3):
         return "no passage gives the name asked for"
+    if asked.value == "reason" and best.value < 1.0:
+        return "no passage gives a reason for this"
     return ""
 
 
@@ -56,7 +61,8 @@ def _missing_anchor(best: Scored, topic: Topic, concepts: Sequence[Concept]) -> 
     """A number, version, tag, name or quoted phrase of the question that nothing near the passage mentions."""
     exact = [term.text for term in topic.terms if term.is_exact and term.text in best.missing]
     named = [concept for concept in concepts if concept.role == "anchor" and concept.protected is None]
-    missing = [one.name for one in named if one.terms and all(term in best.missing for term in one.terms)]
+    # The last word of a name tells whose it is: Martin alone is not Martin Okafor.
+    missing = [one.name for one in named if one.terms and one.terms[-1] in best.missing]
     quoted = [one.name for one in concepts if one.protected == "phrase" and not _is_quoted(one.name, best)]
     found = list(dict.fromkeys((*exact, *missing, *quoted)))
     return f"no passage speaks of {', '.join(found)} in this connection" if found else ""
@@ -78,8 +84,19 @@ def _contrary(asked: Asked, best: Scored) -> str:
 
 def _missing_attribute(asked: Asked, best: Scored) -> str:
     words = [word for word in asked.attributes if word in best.missing]
-    if words and best.coverage < _LEAST_WITHOUT_ATTRIBUTE:
+    if words and (best.coverage < _LEAST_WITHOUT_ATTRIBUTE or asked.kind == "how_many"):
         return f"no passage states the {' '.join(words)}"
+    return ""
+
+
+def _missing_unseen(best: Scored, topic: Topic) -> str:
+    """A word of the question that the whole corpus does not have, nor anything that means the same.
+
+    With it goes what was asked: a shed that was built says nothing of when it was demolished.
+    """
+    unseen = [term.text for term in topic.terms if term.is_unseen and term.text in best.missing]
+    if unseen and best.coverage < _LEAST_WITHOUT_UNSEEN:
+        return f"no passage speaks of {', '.join(unseen)} in this connection"
     return ""
 
 

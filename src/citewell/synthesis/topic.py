@@ -40,10 +40,11 @@ class TopicTerm:
     weight: float
     is_exact: bool
     is_dense: bool
+    is_unseen: bool = False  # no passage of the whole corpus has it
 
     def aside(self) -> TopicTerm:
         """The term where another part of the question mentions it: it still tells what the answer is about."""
-        return replace(self, weight=self.weight * _ASIDE_WORTH, is_exact=False)
+        return replace(self, weight=self.weight * _ASIDE_WORTH, is_exact=False, is_unseen=False)
 
     def support(self, bag: frozenset[str], *, meanings: bool = True) -> float:
         """How far a bag of stems speaks of this term."""
@@ -75,11 +76,17 @@ def topic_of(plan: QueryPlan, prepared: PreparedSynthesis, languages: Sequence[s
     """The terms of a planned question with their weights; words that name a unit match its symbols."""
     spoken = ("en", *languages)
     texts = [text for text in dict.fromkeys(plan.terms) if not is_stop_word(text, spoken)] or plan.terms
-    terms = [_term(text, prepared.term_weights, languages) for text in texts]
+    terms = [
+        replace(_term(text, prepared.term_weights, languages), is_unseen=_is_unseen(text, prepared)) for text in texts
+    ]
     said = folded_text(plan.text_query).split()
     terms += [_term(word, {word: _RELATION_WEIGHT}, languages) for word in _RELATIONS if word in said[1:]]
     telling = sorted(terms, key=lambda term: -term.weight)[:MAX_TERMS]
     return Topic(tuple(term for term in terms if term in telling))
+
+
+def _is_unseen(text: str, prepared: PreparedSynthesis) -> bool:
+    return text in prepared.unseen_terms and text not in GENERIC
 
 
 def _term(text: str, weights: Mapping[str, float], languages: Sequence[str]) -> TopicTerm:

@@ -152,18 +152,43 @@ class QueryToken:
     is_dense: bool
 
 
+# Words that carry a question in scripts without spaces; the longer ones first.
+_CARRIERS = re.compile(
+    "什么时候|为什么|怎么样|什么|多少|哪里|哪个|怎么|何时|され(?:ました|ます)か|でしょうか|ましたか|ですか|ますか|ました|ません"
+    "|された|ます|です|どこ|いつ|だれ|なぜ|どの|どれ|いくつ|いくら|から|まで|より|[のはをがにでともへやか]|[吗呢的了是谁几在誰何]"
+)
+_SENTENCE_LIKE = 5
+
+
+def _words_of_run(run: str) -> list[tuple[int, int]]:
+    """The stretches of a run without spaces that say something; a short run is one word."""
+    if len(run) < _SENTENCE_LIKE:
+        return [(0, len(run))]
+    spans, at = [], 0
+    for carrier in _CARRIERS.finditer(run):
+        spans.append((at, carrier.start()))
+        at = carrier.end()
+    spans.append((at, len(run)))
+    return [(start, end) for start, end in spans if start < end] or [(0, len(run))]
+
+
 def query_tokens(text: str) -> list[QueryToken]:
     """The tokens of a query in order, compounds kept whole beside their parts."""
     folded = fold(text)
     tokens: list[QueryToken] = []
     at = 0
     while match := _next_token(folded.text, at):
-        start, end = folded.source_span(match.start(), match.end())
         token = match.group()
-        dense = bool(_DENSE_START.match(token))
-        parts = tuple(pairs(token)) if dense else tuple(_WORD.findall(token))
-        compound = not dense and (len(parts) > 1 or token != parts[0])
-        tokens.append(QueryToken(text[start:end], token, parts, start, end, compound, dense))
+        if _DENSE_START.match(token):
+            for low, high in _words_of_run(token):
+                start, end = folded.source_span(match.start() + low, match.start() + high)
+                word = token[low:high]
+                tokens.append(QueryToken(text[start:end], word, tuple(pairs(word)), start, end, False, True))
+        else:
+            start, end = folded.source_span(match.start(), match.end())
+            parts = tuple(_WORD.findall(token))
+            compound = len(parts) > 1 or token != parts[0]
+            tokens.append(QueryToken(text[start:end], token, parts, start, end, compound, False))
         at = match.end()
     return tokens
 

@@ -65,8 +65,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.table import Table
 
     table = Table(title=escape(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for number, column in enumerate(columns):
+        # What comes first is what a person copies: it stays on one line.
+        table.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in cells:
         table.add_row(*(escape(cell) for cell in row))
     rich_console().print(table)

@@ -42,9 +42,13 @@ async def _execute(events: AsyncIterator[RunEvent | RunResult], *, quiet: bool) 
     try:
         return await watching
     except asyncio.CancelledError:
-        run_id = seen[0] if seen else ""
-        fix = f"Go on with 'citewell runs resume {run_id}'." if run_id else ""
-        raise Interrupted(f"Interrupted: run {run_id} is kept as far as it came.", fix=fix) from None
+        if not seen:
+            raise Interrupted("Interrupted before the run had begun.", fix="Ask the question again.") from None
+        raise Interrupted(
+            f"Interrupted: run {seen[0]} is kept as far as it came.",
+            fix=f"Go on with 'citewell runs resume {seen[0]}'.",
+            run_id=seen[0],
+        ) from None
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)

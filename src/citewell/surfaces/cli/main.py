@@ -98,6 +98,12 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _drop_output()
+        note(f"citewell: the output could not be written: {error.strerror or error}")
+        code = code or EXIT_FAILED
     if code == EXIT_CANCELLED:
         # At once: a thread of the interrupted work may still wait for a lock, and exiting would wait for it.
         sys.stdout.flush()
@@ -121,12 +127,20 @@ def run(arguments: list[str]) -> int:
         usage = BadInput(error.format_message(), fix=_usage(error))
         return _report(usage, as_json)
     except (KeyboardInterrupt, click.Abort):
-        note("Stopped. What was already saved is kept; run the same command to go on.")
-        return EXIT_CANCELLED
+        return _report(Interrupted("Stopped. What was saved before is kept.", fix="Run it again to go on."), as_json)
     except BrokenPipeError:
         # The reader of our output has gone, as in `citewell search … | head`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        # Output that cannot be written, as on a full disk; errors of the work itself are typed.
+        _drop_output()
+        note(f"citewell: the output could not be written: {error.strerror or error}")
+        return EXIT_FAILED
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: click.ClickException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,9 +57,18 @@ def filters_from(chosen: dict[str, Any]) -> Filters:
 
 
 def _date(name: str, value: str | None) -> str | None:
-    if value is not None and not _DATE.match(value):
+    if value is not None and not (_DATE.match(value) and _is_day(value)):
         raise BadInput(f"{name} is '{value}'.", fix="Write a date as 2024, 2024-05 or 2024-05-31.")
     return value
+
+
+def _is_day(value: str) -> bool:
+    """Whether a date that may lack its day or month is in the calendar."""
+    try:
+        date.fromisoformat(f"{value}-01-01"[:10])
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager

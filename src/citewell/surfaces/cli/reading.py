@@ -76,7 +76,7 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
     where = row.note_path or row.url or ""
     print_text(f"{number}. {style(one_line(row.title, 90), 'bold')}  {style(row.source_key, 'cyan')}")
     print_text(style(f"   {row.role}, {row.source_type}{place}  {one_line(where, 100)}", "dim"))
-    for line in _excerpt(row.text).split("\n"):
+    for line in _excerpt(row).split("\n"):
         print_text(f"   {line}")
     if explain:
         for signal in row.signals:
@@ -86,10 +86,17 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
     print_text()
 
 
-def _excerpt(text: str) -> str:
-    lines = [line.strip() for line in safe(text).split("\n") if line.strip()]
-    shown = "\n".join(lines)
-    return shown if len(shown) <= SHOWN_CHARS else shown[: SHOWN_CHARS - 1].rstrip() + "…"
+def _excerpt(row: EvidenceRow) -> str:
+    """As much of a row's window as fits a screen, around the first word that matched."""
+    lines = [line.strip() for line in safe(row.text).split("\n") if line.strip()]
+    text = "\n".join(lines)
+    if len(text) <= SHOWN_CHARS:
+        return text
+    places = [text.casefold().find(term[:5].casefold()) for term in row.matched_terms]
+    first = min((place for place in places if place >= 0), default=0)
+    start = 0 if first < SHOWN_CHARS - 80 else text.rfind(" ", 0, first - 60) + 1
+    shown = text[start : start + SHOWN_CHARS - 2].rstrip()
+    return f"{'…' if start else ''}{shown}{'…' if start + len(shown) < len(text) else ''}"
 
 
 @click.command(short_help="Read documents.")

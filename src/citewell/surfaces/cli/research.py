@@ -76,7 +76,7 @@ def research(
             pack = opened.research_pack(question, options=options, filters=filters)
             print_json(pack) if as_json else print_pack(pack, explain=explain)
             return 0
-        if timeout is not None and timeout <= 0:
+        if timeout is not None and not 0 < timeout < 86_400:
             raise BadInput(f"--timeout is {timeout}.", fix="Give the run at least a second or two.")
         events = opened.research(
             question,

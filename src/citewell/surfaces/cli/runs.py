@@ -31,13 +31,13 @@ def runs() -> None:
 
 
 @runs.command("list")
-@click.option("--limit", default=20, show_default=True, help="How many to show.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many to show.")
 @json_option
 @click.pass_context
 def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
     """List the latest runs."""
     with engine(ctx) as opened:
-        found = opened.runs.latest(max(1, limit))
+        found = opened.runs.latest(limit)
     if as_json:
         print_json(found)
         return
