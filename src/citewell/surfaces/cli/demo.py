@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,10 +72,16 @@ def _show(engine: Engine, *, as_json: bool) -> None:
     if as_json:
         print_json(DemoReport(report.documents, report.chunks, tuple(answers)))
         return
+    program = _program()
     print_text(style("Now with your own notes:", "bold"))
-    print_text("  citewell add ~/path/to/your/notes")
-    print_text('  citewell research "a question about something you saved"')
-    print_text('  citewell search "words you remember"')
+    print_text(f"  {program} add ~/path/to/your/notes")
+    print_text(f'  {program} research "a question about something you saved"')
+    print_text(f'  {program} search "words you remember"')
+
+
+def _program() -> str:
+    """How this program is called from here: by name where the shell finds it, else by its path."""
+    return "citewell" if shutil.which("citewell") else os.path.relpath(Path(sys.executable).parent / "citewell")
 
 
 def _add_sample(engine: Engine) -> AddReport:
