@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING
 
 from citewell.corpus.keys import split_version
 from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.diagnosis import examine
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
 from citewell.domain.errors import BadInput, NotFound
-from citewell.domain.events import RunEvent
 from citewell.domain.library import (
     AddReport,
     CollectionList,
@@ -32,27 +30,24 @@ from citewell.domain.library import (
     Stats,
     SyncProgress,
 )
-from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.queries import Filters, LexicalQuery
-from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
-from citewell.domain.runs import RunProfile, RunRequest, RunResult, Surface
-from citewell.packs.build import PackBuilder
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import opening_row, related_rows
-from citewell.planning.chat_prompt import parse_chat_prompt
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
-from citewell.planning.strategy import plan_question
-from citewell.recording.store import RunStore
 from citewell.retrieval.rows import rarity, term_chunks
 from citewell.retrieval.search import LexicalSearch
-from citewell.runner.profiles import PROFILES
 from citewell.settings import Settings, secret_values
-from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
 from citewell.text.canonical import canonicalize
 
+# A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
+    from citewell.domain.events import RunEvent
+    from citewell.domain.packs import ResearchPack
+    from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
+    from citewell.domain.runs import RunProfile, RunResult, Surface
+    from citewell.recording.store import RunStore
     from citewell.runner.desk import RunDesk
     from citewell.runner.driver import Perform
 
@@ -93,12 +88,13 @@ class Engine:
 
     @cached_property
     def run_store(self) -> RunStore:
+        from citewell.recording.store import RunStore
+
         return RunStore(self.settings.runs_path)
 
     @cached_property
     def runs(self) -> RunDesk:
         """Runs: start, resume, watch, replay, compare, put away."""
-        # A search from a cold shell needs none of this.
         from citewell.recording.redaction import Redactor
         from citewell.runner.desk import RunDesk
 
@@ -322,6 +318,10 @@ class Engine:
         profile: ProfileName = "cli",
     ) -> ResearchPack:
         """The evidence for a question, without writing a trace."""
+        from citewell.packs.build import PackBuilder
+        from citewell.planning.chat_prompt import parse_chat_prompt
+        from citewell.planning.strategy import plan_question
+
         chosen = options or PackOptions()
         limits = OPTION_PROFILES[profile].limits(
             chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
@@ -340,25 +340,30 @@ class Engine:
         filters: Filters | None = None,
         surface: Surface = "cli",
         profile: RunProfile = "local",
-        max_evidence_chars: int = MAX_EVIDENCE_CHARS,
+        max_evidence_chars: int | None = None,
         deadline_seconds: float | None = None,
         traced: bool = True,
     ) -> AsyncIterator[RunEvent | RunResult]:
         """Answer a question in a recorded run; events come as they happen, the result comes last."""
+        from citewell.domain.runs import RunRequest
+        from citewell.runner.profiles import PROFILES
+        from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
+
+        evidence_chars = MAX_EVIDENCE_CHARS if max_evidence_chars is None else max_evidence_chars
         if profile not in PROFILES:
             raise BadInput(f"The profile '{profile}' is not available.", fix=f"Choose from: {', '.join(PROFILES)}.")
         chosen = options or PackOptions()
         limits = OPTION_PROFILES["cli"].limits(
             chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
         )
-        check_between("max_evidence_chars", max_evidence_chars, 500, 500_000)
+        check_between("max_evidence_chars", evidence_chars, 500, 500_000)
         request = RunRequest(
             question=canonicalize(check_question(question)),
             profile=profile,
             surface=surface,
             filters=filters or Filters(),
             limits=limits,
-            max_evidence_chars=max_evidence_chars,
+            max_evidence_chars=evidence_chars,
             topic=chosen.topic,
             deadline_seconds=deadline_seconds,
             configured_model=self.settings.model,
@@ -370,6 +375,8 @@ class Engine:
         return self.runs.show(run_id, self._source_state, with_events=with_events)
 
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
+        from citewell.domain.run_reports import CitedSource
+
         document = self.corpus.find(key)
         if document is None:
             return CitedSource(key, content_hash, "removed")
@@ -390,6 +397,8 @@ class Engine:
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
+        from citewell.diagnosis import examine
+
         return examine(self.settings)
 
 
