@@ -81,6 +81,7 @@ def test_flipped_bytes_are_unreadable_and_nothing_else() -> None:
         damaged = bytearray(data)
         damaged[position] ^= 0xFF
         try:
-            Archive(bytes(damaged), "the file").find("a.xml")
+            found = Archive(bytes(damaged), "the file").find("a.xml")
         except Unreadable:
             continue
+        assert found in (None, ("some text " * 50).encode())

@@ -19,7 +19,8 @@ from citewell.domain.errors import BadInput, NotFound, StoreFull, Unavailable, W
 from citewell.domain.runs import Failure
 from citewell.recording.folders import FILES, MARKER
 from citewell.recording.log import Entry, verify_chain
-from citewell.recording.trace import TRACE_SCHEMA, read_trace, trace_folder, write_trace
+from citewell.recording.trace import read_trace, trace_folder, write_trace
+from citewell.recording.trace_document import TRACE_SCHEMA
 from recording.builders import (
     REJECTED,
     RUN_ID,

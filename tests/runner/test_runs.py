@@ -400,18 +400,27 @@ def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Engine) -> None
 
 
 @pytest.mark.slow
-def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none(corpus: Engine) -> None:
+def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none_of_them(corpus: Engine) -> None:
+    """Pruning that would take everything beyond the latest twenty takes the old ones only, while the new ones run."""
+    old = [ask(corpus)[1].run_id for _ in range(5)]
+    pruner = Engine(replace(corpus.settings, trace_keep=20, trace_max_age_days=0), corpus._clock)
+    removed: list[str] = []
+
     async def all_at_once() -> list[RunResult]:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(collect(corpus.research("Who lit the lamp?"))) for _ in range(20)]
             for _ in range(5):
-                await asyncio.to_thread(corpus.prune_runs)
+                removed.extend((await asyncio.to_thread(pruner.prune_runs)).removed)
         return [task.result()[1] for task in tasks]
 
     results = asyncio.run(all_at_once())
+    removed += pruner.prune_runs().removed
     assert len({result.run_id for result in results}) == 20
     assert all(corpus.runs.replay(result.run_id).identical for result in results)
-    assert len(list((corpus.settings.data_dir / "research-runs").iterdir())) == 20
+    assert set(removed) == set(old)
+    kept = {path.name for path in (corpus.settings.data_dir / "research-runs").iterdir()}
+    assert kept == {result.run_id for result in results}
+    pruner.close()
 
 
 def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Engine) -> None:

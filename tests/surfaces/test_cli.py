@@ -301,6 +301,14 @@ def test_a_reader_that_goes_away_is_no_error(program: Program) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_remove_and_demo_print_fits_their_schemas_too(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    report = program.json("demo")
+    assert [answer["answer_status"] for answer in report["answers"]] == ["ok", "ok", "no_evidence"]
+    key = report["answers"][0]["citations"][0]["source_key"]
+    assert program.json("remove", key)["cited_by_runs"] == [report["answers"][0]["run_id"]]
+
+
 def test_the_demo_needs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     done = Program(tmp_path).run("demo", HOME=str(tmp_path / "home"), XDG_DATA_HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from citewell.domain.errors import BadInput, NotFound, Unavailable, WorkFailed
 from citewell.recording.folders import FILES, MARKER, RUN_ID, disk_errors
-from citewell.recording.trace import MAX_TRACE_BYTES, Trace, read_trace, trace_from_files
+from citewell.recording.trace import MAX_TRACE_BYTES, read_trace, trace_from_files
+from citewell.recording.trace_document import Trace
 
 MAX_DIRECTORY_BYTES = 16 * 1024
 _END_BYTES = 22  # the end of a zip without a comment

@@ -19,27 +19,18 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from citewell.domain.answers import AnswerStatus, CheckedSentence, Citation, Contradiction, Draft, Gate, Truncation
+from citewell.domain.answers import Draft
 from citewell.domain.errors import BadInput, CitewellError, NotFound, Unavailable, WorkFailed
 from citewell.domain.events import RunEvent
-from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import (
-    Failure,
-    FlowLedger,
-    RunMetrics,
-    RunProfile,
     RunRequest,
     RunResult,
-    RunStatus,
-    StopReason,
-    Surface,
 )
 from citewell.recording.folders import (
     FILES,
@@ -58,120 +49,24 @@ from citewell.recording.folders import (
 )
 from citewell.recording.log import canonical_json, verify_chain
 from citewell.recording.rendering import escape, fence, rejected_answer, render_markdown
+from citewell.recording.trace_document import (
+    TRACE_SCHEMA,
+    Artifact,
+    Manifest,
+    PreparedSummary,
+    Synthesis,
+    Trace,
+    TraceDocument,
+    TraceMetrics,
+    Versions,
+)
 
-TRACE_SCHEMA = "research_trace.v1"
 MAX_TRACE_BYTES = 200 * 1024 * 1024
 MAX_MARKER_BYTES = 64 * 1024
 
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 _SYNTHESIS_HEAD = "# Synthesis input\n\n"
 _Document = TypeVar("_Document")
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A file of a trace, as it was written."""
-
-    name: str
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What the marker says. It follows from the other files, so it is compared byte by byte."""
-
-    run_id: str
-    schema: str
-    created_at: str
-    finished_at: str
-    log_digest: str
-    files: tuple[Artifact, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedSummary:
-    """What the answer was made from; the text itself is in `synthesis-input.md`."""
-
-    chars: int
-    source_keys: tuple[str, ...]
-    truncation: Truncation
-
-
-@dataclass(frozen=True, slots=True)
-class Synthesis:
-    """The answer and its checks. A rejected answer stands in `rejected_answer` only, never in `answer`."""
-
-    answer: str
-    status: AnswerStatus
-    warnings: tuple[str, ...]
-    is_rejected: bool
-    rejected_answer: str | None
-    citations: tuple[Citation, ...]
-    sentences: tuple[CheckedSentence, ...]
-    contradictions: tuple[Contradiction, ...]
-    gates: tuple[Gate, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TraceMetrics(RunMetrics):
-    artifact_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """What made the run."""
-
-    tool: str
-    tool_version: str
-    prompt_version: str
-    provider: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class TraceDocument:
-    """`run.json`. A field added later has a default, so that older traces stay readable."""
-
-    schema_version: str
-    run_id: str
-    surface: Surface
-    profile: RunProfile
-    status: RunStatus
-    question: str
-    original_question: str
-    retrieval_question: str
-    prior_question_ids: tuple[str, ...]
-    pinned_keys: tuple[str, ...]
-    merged_prior_evidence: tuple[str, ...]
-    created_at: str
-    finished_at: str
-    stop_reason: StopReason
-    failure: Failure | None
-    warnings: tuple[str, ...]
-    prepared_synthesis: PreparedSummary
-    synthesis: Synthesis
-    flow: FlowLedger
-    metrics: TraceMetrics
-    versions: Versions
-    artifacts: tuple[Artifact, ...]
-    pack: ResearchPack | None
-    events: tuple[RunEvent, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A trace that was read whole and found untouched."""
-
-    run_id: str
-    document: TraceDocument
-    events: tuple[RunEvent, ...]
-    plan: QueryPlan | None
-    markdown: str
-    planner_input: str
-    synthesis_input: str
-    log_digest: str
-    files: Mapping[str, bytes] = field(repr=False)
 
 
 def check_run_id(run_id: str) -> str:

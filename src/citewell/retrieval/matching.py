@@ -33,9 +33,3 @@ def find_matches(text: str, query: LexicalQuery, language: str | None) -> list[M
 
 def _by_form(terms: Sequence[Term]) -> dict[str, str]:
     return {form: term.text for term in terms for form in term.forms}
-
-
-def has_phrase(text: str, phrase_forms: Sequence[str], language: str | None) -> bool:
-    """Whether the words of a phrase stand next to each other in the text."""
-    spoken = " " + " ".join(word.form for word in words(text, language)) + " "
-    return any(f" {form} " in spoken for form in phrase_forms)

@@ -202,7 +202,7 @@ class RunDesk:
 
     def _events(self, run: str) -> list[RunEvent]:
         """The checked log of a run, by id or by the path of an exported one."""
-        if ("/" in run or run.endswith(".zip") or Path(run).exists()) and Path(run).exists():
+        if Path(run).exists():
             events = list(import_run(Path(run)).events)
             verify_chain(events)
             return events

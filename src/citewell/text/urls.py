@@ -28,9 +28,3 @@ def canonical_url(url: str) -> str | None:
 
 def _is_tracking(name: str) -> bool:
     return name.lower() in _TRACKING or name.lower().startswith("utm_")
-
-
-def domain_of(url: str | None) -> str | None:
-    """The host of a URL, without `www.`."""
-    canonical = canonical_url(url) if url else None
-    return urlsplit(canonical).hostname if canonical else None
