@@ -18,6 +18,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from citewell.corpus.extraction import Extracted, extract_file
 from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import Found
@@ -30,6 +32,10 @@ SECONDS_A_MEGABYTE = 2.0
 _QUEUE = 8  # files a process is given ahead, so that it never waits for us
 _AHEAD = 512  # files that may be ready before their turn
 
+
+# Far cheaper than pickling dataclasses, and what a reader that was taken over sends can only be such a record.
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Extracted)
 
 Extract = Callable[[Path, Found, str | None, SourceType | None], Extracted]
 
@@ -137,10 +143,10 @@ class ReaderPool:
     def _receive(self, reader: _Reader, ready: dict[int, Extracted]) -> bool:
         try:
             while reader.waiting and reader.pipe.poll():
-                extracted: Extracted = reader.pipe.recv()
+                extracted = _decoder.decode(reader.pipe.recv_bytes())
                 ready[reader.waiting.popleft().number] = extracted
                 reader.since = self._clock.monotonic()
-        except (EOFError, OSError):
+        except (EOFError, OSError, msgspec.DecodeError):
             return False
         return True
 
@@ -190,7 +196,7 @@ def serve(descriptor: int) -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         allowed = SECONDS_A_FILE + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowed) + 1)
-        pipe.send(extract(Path(root), task.entry, task.hash_before, source_type))
+        pipe.send_bytes(_encoder.encode(extract(Path(root), task.entry, task.hash_before, source_type)))
 
 
 def _limit(which: int, value: int) -> None:

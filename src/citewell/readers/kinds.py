@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Literal, assert_never
 
 from citewell.domain.documents import ReadDocument, SourceType
@@ -99,7 +98,9 @@ def detect(name: str, head: bytes) -> FileKind | Skip:
 
 def suffix_of(name: str) -> str:
     """The extension of a path in lower case, with its dot; empty when it has none."""
-    return PurePosixPath(name.replace("\\", "/")).suffix.lower()
+    base = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    dot = base.rfind(".")
+    return base[dot:].lower() if 0 < dot < len(base) - 1 else ""
 
 
 def read_file(data: bytes, name: str) -> ReadDocument:

@@ -7,6 +7,7 @@ Marks that spell vowels (Devanagari, Thai, …) are kept: without them other wor
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from array import array
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ def _is_dropped(character: str) -> bool:
 
 
 _TABLE = _FoldTable()
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_FEW_FOREIGN = 8  # so few different ones are replaced faster than every character is looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +96,12 @@ def fold(text: str) -> Folded:
 
 def folded_text(text: str) -> str:
     """The folded text alone, where no offsets are needed."""
-    return text.lower() if text.isascii() else text.translate(_TABLE)
+    if not text.isascii():
+        foreign = set(_FOREIGN.findall(text))
+        if len(foreign) > _FEW_FOREIGN:
+            return text.translate(_TABLE)
+        for character in foreign:
+            text = text.replace(character, _TABLE[ord(character)])
+        # Lower case for ASCII alone: everything else is folded by now.
+        return text.encode().lower().decode()
+    return text.lower()

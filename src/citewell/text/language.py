@@ -115,9 +115,9 @@ def detect_language(text: str) -> str | None:
             if len(script.findall(sample)) * 5 > letters:
                 return language
     counts: Counter[str] = Counter()
-    for word in folded_text(sample).split():
-        for language in _LANGUAGES_OF.get(word, ()):
-            counts[language] += 1
+    for word, times in Counter(filter(_LANGUAGES_OF.__contains__, folded_text(sample).split())).items():
+        for language in _LANGUAGES_OF[word]:
+            counts[language] += times
     ranked = counts.most_common(2)
     if not ranked or ranked[0][1] < 2 or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None

@@ -11,9 +11,16 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import filterfalse
 
 from citewell.text.folding import fold, folded_text
 from citewell.text.language import stemmer_for
+
+
+def _blanked_except(kept: str) -> bytes:
+    """The table that turns every ASCII character into a blank but letters, digits and these."""
+    return bytes(code if chr(code).isalnum() or chr(code) in kept else 32 for code in range(256))
+
 
 # Scripts written without spaces: Han, kana, Hangul, Thai, Lao, Myanmar, Khmer (after NFKD, Hangul is jamo).
 _DENSE = (
@@ -26,12 +33,16 @@ _LETTERS = rf"(?:[^\W_{_DENSE}]|[{_MARKED}])+"
 _WORD = re.compile(rf"[{_DENSE}]+|{_LETTERS}(?:'(?:s|t|d|m|re|ve|ll)(?!\w))?")
 # Most text is ASCII once folded, and this runs several times faster than the class of every letter.
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|re|ve|ll)(?![a-z0-9_]))?")
+# What ends a word of ASCII text becomes a blank; what an apostrophe or underscore means depends on its neighbours.
+_WORD_BREAKS = _blanked_except("'_")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
 _DENSE_START = re.compile(f"[{_DENSE}]")
 _ASCII_COMPOUND = re.compile(r"(?<!\w)(?:[@#][a-z0-9]\w*|[a-z0-9]+(?:[._\-][a-z0-9]+)+|[a-z]\+\+|[a-z]#(?!\w))")
 _CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?![a-z])")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _CAMEL_PART = re.compile(r"[A-Z]?[a-z0-9]+")
-_PUNCTUATION = ".,;:!?()[]\"'*“”‘’…–—"
+_COMPOUND_BREAKS = _blanked_except("@#+._-")
+_PUNCTUATION = "_-.,;:!?()[]\"'*“”‘’…–—"
 _SEPARATORS = re.compile(r"[._\-]+")
 
 
@@ -61,6 +72,25 @@ class _Stems(dict[str, str]):
         return stem
 
 
+class _AsciiTerms(dict[str, str]):
+    """The terms of one blank-separated piece of ASCII text; nearly always it is one word and its stem is the term."""
+
+    def __init__(self, language: str | None) -> None:
+        super().__init__()
+        self._stems = _stems(language)
+
+    def __missing__(self, piece: str) -> str:
+        terms = " ".join([self._stems[word] for word in _ASCII_WORD.findall(piece)])
+        if len(self) < 500_000 and len(piece) < 100:
+            self[piece] = terms
+        return terms
+
+
+@lru_cache(maxsize=64)
+def _ascii_terms(language: str | None) -> _AsciiTerms:
+    return _AsciiTerms(language)
+
+
 @lru_cache(maxsize=64)
 def _stems(language: str | None) -> _Stems:
     return _Stems(language)
@@ -73,10 +103,12 @@ def stem(word: str, language: str | None) -> str:
 
 def index_terms(text: str, language: str | None) -> str:
     """Every word of the text as it goes into the index, separated by spaces."""
-    stems = _stems(language)
     folded = folded_text(text)
-    if folded.isascii():
-        return " ".join([stems[word] for word in _ASCII_WORD.findall(folded)])
+    if folded.isascii() or not _WORD.search("".join(set(_FOREIGN.findall(folded)))):
+        # Dashes, arrows and emoji among ASCII words only separate them.
+        pieces = folded.encode("ascii", "replace").translate(_WORD_BREAKS).decode().split()
+        return " ".join(filter(None, map(_ascii_terms(language).__getitem__, pieces)))
+    stems = _stems(language)
     return " ".join([form for word in _WORD.findall(folded) for form in _forms(word, stems)])
 
 
@@ -94,15 +126,22 @@ def pairs(run: str) -> list[str]:
 def compound_terms(text: str) -> str:
     """The compounds of a text as they go into the index, separated by spaces."""
     found: list[str] = []
-    for token in folded_text(text).split():
-        # Nearly every token is a plain word, at most with punctuation around it: leave those out cheaply.
-        if not token.isalnum() and not token.strip(_PUNCTUATION).isalnum():
-            for compound in _ASCII_COMPOUND.findall(token):
-                found.extend(compound_forms(compound))
+    folded = folded_text(text)
+    if folded.isascii():
+        folded = folded.encode().translate(_COMPOUND_BREAKS).decode()
+    # Nearly every token is a plain word, at most with punctuation around it: leave those out cheaply.
+    for token in filterfalse(str.isalnum, folded.split()):
+        if not token.strip(_PUNCTUATION).isalnum():
+            found.extend(_compounds_in(token))
     if _HUMP.search(text):
         for camel in _CAMEL.findall(text):
             found.extend(part.lower() for part in _CAMEL_PART.findall(camel))
     return " ".join(found)
+
+
+@lru_cache(maxsize=65_536)
+def _compounds_in(token: str) -> tuple[str, ...]:
+    return tuple(form for compound in _ASCII_COMPOUND.findall(token) for form in compound_forms(compound))
 
 
 def compound_forms(compound: str) -> tuple[str, ...]:
