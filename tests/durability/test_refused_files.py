@@ -78,9 +78,11 @@ def test_the_engine_refuses_a_file_it_must_not_touch(sound: Path, tmp_path: Path
     assert state(tmp_path) == before
 
 
-TABLES = ("collections", "files", "documents", "texts", "text_blocks", "versions", "chunks", "chunk_terms_data")
+TABLES = ("collections", "files", "documents", "texts", "text_blocks", "versions", "chunks")
+TABLES += ("chunk_terms_data", "index_segments", "index_terms", "index_postings", "index_chunks")
 READS: tuple[Callable[[Engine], object], ...] = (
     lambda engine: engine.search("kelp"),
+    lambda engine: engine.search('"kelp forest"'),
     lambda engine: engine.status(),
     lambda engine: engine.stats(),
     lambda engine: engine.collections(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citewell.corpus.importers.imported import Imported
@@ -65,7 +66,9 @@ def prepare_document(imported: Imported, path: str, source_type: SourceType | No
     digest = content_hash(read.text)
     language = detect_language(read.text)
     title = (read.title or "").strip() or posixpath.splitext(posixpath.basename(path))[0]
+    shown = " ".join(title.split())[:300]
     tags = distinct_tags(read.tags)
+    written = " ".join(tag for tag, _ in sorted(tags, key=lambda pair: pair[1]))
     chunks = chunk_document(read.text, read.sections, digest)
     return PreparedDocument(
         read=read,
@@ -73,34 +76,50 @@ def prepare_document(imported: Imported, path: str, source_type: SourceType | No
         saved=imported.saved,
         source_type=meant,
         kind=imported.kind or kind_of(meant),
-        title=" ".join(title.split())[:300],
+        title=shown,
         content_hash=digest,
         language=language,
         canonical_url=canonical_url(read.url) if read.url else None,
         tags=tags,
         names=names_of("" if imported.part else path, read.aliases),
         links=tuple(PreparedLink(link, lookup_name(link)) for link in read.links),
-        chunks=_with_terms(read, chunks, title, language, " ".join(written for written, _ in tags)),
+        chunks=_with_terms(read, chunks, Described.of(shown, read.aliases, written, language, read.meta_text)),
     )
 
 
-def _with_terms(
-    read: ReadDocument, chunks: tuple[Chunk, ...], title: str, language: str | None, tags: str
-) -> tuple[PreparedChunk, ...]:
-    title_terms = index_terms(" ".join((title, *read.aliases)), language)
-    tag_terms = index_terms(tags, language)
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is the same for every chunk of a document: the terms of its title and tags, its language."""
+
+    title: str
+    tags: str
+    language: str | None
+    meta_text: str
+
+    @classmethod
+    def of(cls, title: str, aliases: Iterable[str], tags: str, language: str | None, meta_text: str) -> Described:
+        names = index_terms(" ".join((title, *aliases)), language)
+        return cls(names, index_terms(tags, language), language, meta_text)
+
+
+def terms_of_chunk(described: Described, ordinal: int, heading_path: tuple[str, ...], body: str) -> ChunkTerms:
+    """What one chunk is found by; the first also by what is said about the document outside its text."""
+    headings = " ".join(heading_path)
+    if ordinal == 0 and described.meta_text:
+        headings = f"{headings} {described.meta_text}"
+    return ChunkTerms(
+        title=described.title,
+        headings=index_terms(headings, described.language),
+        body=index_terms(body, described.language),
+        tags=described.tags,
+        compounds=compound_terms(body),
+    )
+
+
+def _with_terms(read: ReadDocument, chunks: tuple[Chunk, ...], described: Described) -> tuple[PreparedChunk, ...]:
     prepared: list[PreparedChunk] = []
     for chunk in chunks:
         body = read.text[chunk.start : chunk.end]
-        headings = " ".join(chunk.heading_path)
-        if chunk.ordinal == 0 and read.meta_text:
-            headings = f"{headings} {read.meta_text}"
-        terms = ChunkTerms(
-            title=title_terms,
-            headings=index_terms(headings, language),
-            body=index_terms(body, language),
-            tags=tag_terms,
-            compounds=compound_terms(body),
-        )
+        terms = terms_of_chunk(described, chunk.ordinal, chunk.heading_path, body)
         prepared.append(PreparedChunk(chunk, content_hash(body)[:16], terms))
     return tuple(prepared)

@@ -79,6 +79,7 @@ class Sync:
     def events(self) -> Iterator[SyncProgress | AddReport]:
         """Do the work; the last event is the report."""
         path = self._resolve()
+        self._corpus.heal_index()
         collection = self._corpus.open_collection(path, self._request.collection, self._request.excludes)
         if not collection.root.is_dir():
             raise WorkFailed(

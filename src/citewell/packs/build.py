@@ -19,7 +19,7 @@ from citewell.planning.lexical import lexical_query
 from citewell.retrieval.fusion import Fused, fuse
 from citewell.retrieval.rerank import Weighed, weigh
 from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
-from citewell.retrieval.search import CHUNKS_PER_ROW, SearchStore
+from citewell.retrieval.search import SearchStore
 
 EXACT_TAG_EXAMPLES = 3
 _RERANK_ROWS = 3
@@ -91,7 +91,7 @@ class PackBuilder:
         return pack, _report(results, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
 
     def _search(self, plan: QueryPlan, languages: Sequence[str]) -> list[tuple[Variant, Sequence[Candidate]]]:
-        depth = plan.limits.limit * CHUNKS_PER_ROW
+        depth = plan.limits.limit * _RERANK_ROWS
         return [
             (variant, self._store.rank(lexical_query(variant.query, languages), plan.filters, depth))
             for variant in plan.query_variants
@@ -121,7 +121,6 @@ class PackBuilder:
 
     def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
         return evidence_row(
-            self._store,
             row.candidate.document,
             row.candidate.chunk,
             row.reading,

@@ -72,4 +72,4 @@ def opening_row(
     end = min(document.length, start + _LOOK_THROUGH)
     whole = Chunk(f"{document.content_hash[:12]}:{start}-{end}", 0, start, end, role)
     reading = read_around(store, document, whole, query, max_chars)
-    return evidence_row(store, document, whole, reading, query, weights, max_chars, score=0.0, lanes=("related",))
+    return evidence_row(document, whole, reading, query, weights, max_chars, score=0.0, lanes=("related",))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.domain.queries import LexicalQuery, Term
-from citewell.text.words import compound_forms, compounds, words
+from citewell.text.words import compound_forms, compounds, find_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Match:
 def find_matches(text: str, query: LexicalQuery, language: str | None) -> list[Match]:
     """Every place where a term of the query stands in the text, in order."""
     wanted = _by_form(query.terms)
-    found = [Match(wanted[word.form], word.start, word.end) for word in words(text, language) if word.form in wanted]
+    found = [Match(wanted[word.form], word.start, word.end) for word in find_words(text, wanted, language)]
     if any(not form.isalnum() for form in wanted):
         for compound in compounds(text):
             for form in compound_forms(compound.form):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from citewell.domain.documents import Chunk, Document, Span
+from citewell.domain.documents import Chunk, Document, SectionView, Span
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.ports import LexicalIndex, TextSource
 from citewell.domain.queries import LexicalQuery
@@ -22,9 +22,10 @@ class Reading:
     offset: int
     matches: tuple[Match, ...]
     title_matches: frozenset[str]
+    sections: tuple[SectionView, ...]
 
-    @property
     def matched(self) -> frozenset[str]:
+        """The terms that stand in the text or above it."""
         return frozenset(match.term for match in self.matches) | self.title_matches
 
 
@@ -41,15 +42,20 @@ def rarity(counts: Mapping[str, int], total: int) -> dict[str, float]:
 
 def read_around(texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery, max_chars: int) -> Reading:
     """Read a chunk, and as much around it as a window of `max_chars` may need."""
-    start, end = _bounds(texts, document, chunk, max_chars)
+    low, high = _allowance(document, chunk, max_chars)
+    sections = texts.sections_between(document.source_key, document.content_hash, low, high)
+    start, end = chunk.start, chunk.end
+    if sections:
+        # Not beyond the document's sections: front matter is no evidence.
+        start, end = max(low, min(sections[0].start, start)), min(high, max(sections[-1].end, end))
     text = texts.slice(document.content_hash, start, end)
     title = " ".join((document.title, *document.aliases, *chunk.heading_path, *document.user_tags))
     titled = frozenset(match.term for match in find_matches(title, query, document.language))
-    return Reading(text, start, tuple(find_matches(text, query, document.language)), titled)
+    return Reading(text, start, tuple(find_matches(text, query, document.language)), titled, sections)
 
 
-def _bounds(texts: TextSource, document: Document, chunk: Chunk, max_chars: int) -> tuple[int, int]:
-    """The chunk, widened to the allowance but not beyond the document's sections (front matter is no evidence).
+def _allowance(document: Document, chunk: Chunk, max_chars: int) -> tuple[int, int]:
+    """The chunk, widened to what may be shown.
 
     A chunk begins at a heading or a paragraph, so what follows it is shown rather than what comes before, until there
     is room for both.
@@ -59,15 +65,10 @@ def _bounds(texts: TextSource, document: Document, chunk: Chunk, max_chars: int)
     if spare <= 0:
         return chunk.start, chunk.end
     before = spare // 2 if spare > size else 0
-    low, high = max(0, chunk.start - before), min(document.length, chunk.end + spare - before)
-    sections = texts.sections_between(document.source_key, document.content_hash, low, high)
-    if not sections:
-        return chunk.start, chunk.end
-    return max(low, min(sections[0].start, chunk.start)), min(high, max(sections[-1].end, chunk.end))
+    return max(0, chunk.start - before), min(document.length, chunk.end + spare - before)
 
 
 def evidence_row(
-    texts: TextSource,
     document: Document,
     chunk: Chunk,
     reading: Reading,
@@ -84,6 +85,7 @@ def evidence_row(
     low, high = best_window(reading.text, reading.matches, weights, max_chars, inside)
     start, end = reading.offset + low, reading.offset + high
     wanted = tuple(dict.fromkeys(term.text for term in query.terms))
+    matched = reading.matched()
     return EvidenceRow(
         source_key=document.source_key,
         kind=document.kind,
@@ -98,9 +100,9 @@ def evidence_row(
         dated=document.modified or document.created,
         user_tags=document.user_tags,
         excerpt_kind="window" if (end - start) < document.length else "full",
-        sections=texts.sections_between(document.source_key, document.content_hash, start, end),
+        sections=tuple(section for section in reading.sections if section.start < end and section.end > start),
         signals=signals,
-        matched_terms=tuple(term for term in wanted if term in reading.matched),
-        missing_terms=tuple(term for term in wanted if term not in reading.matched),
+        matched_terms=tuple(term for term in wanted if term in matched),
+        missing_terms=tuple(term for term in wanted if term not in matched),
         lanes=lanes,
     )

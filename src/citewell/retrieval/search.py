@@ -11,9 +11,6 @@ from citewell.domain.queries import Filters, LexicalQuery
 from citewell.retrieval.fusion import best_chunks
 from citewell.retrieval.rows import evidence_row, rarity, read_around, term_chunks
 
-# A long document may fill the top with its own chunks; looking deeper keeps room for the others.
-CHUNKS_PER_ROW = 6
-
 
 class SearchStore(LexicalIndex, TextSource, Protocol):
     """A store that can both rank and read."""
@@ -27,7 +24,7 @@ class LexicalSearch:
 
     def run(self, query: LexicalQuery, filters: Filters, limit: int, max_chars: int) -> tuple[EvidenceRow, ...]:
         """The best `limit` documents, each with the window that matches best."""
-        candidates = best_chunks(self.store.rank(query, filters, limit * CHUNKS_PER_ROW))[:limit]
+        candidates = best_chunks(self.store.rank(query, filters, limit))[:limit]
         weights = rarity(term_chunks(self.store, query), self.store.chunk_count())
         rows: list[EvidenceRow] = []
         for candidate in candidates:
@@ -35,7 +32,6 @@ class LexicalSearch:
             signal = Signal("bm25", round(candidate.score, 6), "words, rarer ones heavier, title twice")
             rows.append(
                 evidence_row(
-                    self.store,
                     candidate.document,
                     candidate.chunk,
                     reading,

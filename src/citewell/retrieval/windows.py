@@ -30,14 +30,16 @@ def best_window(
 def _heaviest(matches: Sequence[Match], weights: Mapping[str, float], max_chars: int) -> tuple[int, int]:
     """The run of neighbouring matches within `max_chars` of each other with the largest weight."""
     best, best_weight = (0, 0), -1.0
-    last = 0
+    counts: Counter[str] = Counter()
+    end = 0
     for first, match in enumerate(matches):
-        last = max(last, first)
-        while last + 1 < len(matches) and matches[last + 1].end - match.start <= max_chars:
-            last += 1
-        weight = _weight(matches[first : last + 1], weights)
+        while end < len(matches) and (end <= first or matches[end].end - match.start <= max_chars):
+            counts[matches[end].term] += 1
+            end += 1
+        weight = _weight(counts, weights)
         if weight > best_weight + 1e-9:
-            best, best_weight = (first, last), weight
+            best, best_weight = (first, end - 1), weight
+        counts[match.term] -= 1
     return best
 
 
@@ -54,9 +56,10 @@ def _without_repeats(matches: Sequence[Match], first: int, last: int) -> tuple[i
     return first, last
 
 
-def _weight(run: Sequence[Match], weights: Mapping[str, float]) -> float:
-    counts = Counter(match.term for match in run)
-    return sum(weights.get(term, 1.0) * (1 + _REPEAT_SHARE * min(count - 1, 3)) for term, count in counts.items())
+def _weight(counts: Mapping[str, int], weights: Mapping[str, float]) -> float:
+    return sum(
+        weights.get(term, 1.0) * (1 + _REPEAT_SHARE * min(count - 1, 3)) for term, count in counts.items() if count
+    )
 
 
 def _grow(text: str, start: int, end: int, max_chars: int) -> tuple[int, int]:

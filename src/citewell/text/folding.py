@@ -83,14 +83,18 @@ def fold(text: str) -> Folded:
     """The folded view of a text, with its offset map."""
     if text.isascii():
         return Folded(text.lower(), text, None)
-    pieces = [_TABLE[ord(character)] for character in text]
-    folded = "".join(pieces)
-    if len(folded) == len(text) and all(map(len, pieces)):
+    folded = folded_text(text)
+    if all(len(_TABLE[ord(character)]) == 1 for character in set(_FOREIGN.findall(text))):
         return Folded(folded, text, None)
     offsets = array("L")
-    for index, piece in enumerate(pieces):
-        for _ in piece:
-            offsets.append(index)
+    at = 0
+    for match in _FOREIGN.finditer(text):
+        size = len(_TABLE[ord(match.group())])
+        if size != 1:
+            offsets.extend(range(at, match.start()))
+            offsets.extend([match.start()] * size)
+            at = match.end()
+    offsets.extend(range(at, len(text)))
     return Folded(folded, text, offsets)
 
 
@@ -103,5 +107,5 @@ def folded_text(text: str) -> str:
         for character in foreign:
             text = text.replace(character, _TABLE[ord(character)])
         # Lower case for ASCII alone: everything else is folded by now.
-        return text.encode().lower().decode()
+        return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
     return text.lower()

@@ -8,7 +8,7 @@ spaces become overlapping pairs of characters. Compounds (`node.js`, `1.0.21`, `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import filterfalse
@@ -162,6 +162,45 @@ def words(text: str, language: str | None) -> Iterator[Word]:
             yield from _dense_words(folded.text, match.start(), match.end(), folded.source_span)
         else:
             yield Word(stems[word], *folded.source_span(match.start(), match.end()))
+
+
+def find_words(text: str, forms: Container[str], language: str | None) -> list[Word]:
+    """The words of a text that have one of these forms, in order: what `words` gives, at a fraction of its cost."""
+    folded = fold(text)
+    stems = _stems(language)
+    if _DENSE_START.search(folded.text):
+        return [word for word in words(text, language) if word.form in forms]
+    pattern = _ASCII_WORD if folded.text.isascii() else _WORD
+    found: list[Word] = []
+    for written in set(pattern.findall(folded.text)):
+        if stems[written] in forms:
+            spans = _occurrences(folded.text, written, pattern)
+            found += [Word(stems[written], *folded.source_span(*span)) for span in spans]
+    return sorted(found, key=lambda word: word.start)
+
+
+def _occurrences(folded: str, written: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where a word stands as a whole."""
+    at = folded.find(written)
+    while at != -1:
+        if _begins_at(folded, at, pattern):
+            match = pattern.match(folded, at)
+            if match is not None and match.group() == written:
+                yield at, match.end()
+        at = folded.find(written, at + len(written))
+
+
+def _begins_at(folded: str, at: int, pattern: re.Pattern[str]) -> bool:
+    """Whether no word reaches over this place from before it, as `it's` does over its `s`."""
+    if at == 0:
+        return True
+    if folded[at - 1] != "'":
+        return pattern.match(folded[at - 1]) is None
+    start = at - 1
+    while start and pattern.match(folded[start - 1]):
+        start -= 1
+    before = pattern.match(folded, start)
+    return before is None or before.end() <= at
 
 
 def _dense_words(text: str, start: int, end: int, source_span: SourceSpan) -> Iterator[Word]:

@@ -14,7 +14,7 @@ from citewell.database.sqlite import fetch_one, fetch_rows
 from citewell.domain.documents import Chunk, Document
 from citewell.domain.packs import CorpusMatches
 from citewell.domain.ports import Candidate
-from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.queries import Filters, LexicalQuery, Phrase
 
 
 def match_expression(query: LexicalQuery) -> str:
@@ -44,6 +44,30 @@ def rank(connection: apsw.Connection, query: LexicalQuery, filters: Filters, lim
     )
     tags = tags_of(connection, [int(row[7]) for row in rows])
     return [_candidate(row, tags) for row in rows]
+
+
+def candidates(connection: apsw.Connection, scored: Sequence[tuple[int, float]]) -> list[Candidate]:
+    """These chunks with their documents, in the order given."""
+    rows = fetch_rows(
+        connection,
+        f"SELECT c.id, c.ordinal, c.start, c.end, c.role, c.heading_path, c.page, {DOCUMENT_COLUMNS}"
+        " FROM chunks c JOIN documents d ON d.id = c.document_id"
+        " JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
+        " WHERE c.id IN (SELECT value FROM json_each(?))",
+        (json.dumps([chunk_id for chunk_id, _ in scored]),),
+    )
+    tags = tags_of(connection, [int(row[7]) for row in rows])
+    by_id = {int(row[0]): row for row in rows}
+    return [_candidate((-score, *by_id[chunk_id][1:]), tags) for chunk_id, score in scored if chunk_id in by_id]
+
+
+def chunks_with(connection: apsw.Connection, phrase: Phrase) -> list[int]:
+    """The chunks that have a phrase, in rising order."""
+    expression = " OR ".join(quoted(form) for form in phrase.forms)
+    if not expression:
+        return []
+    sql = "SELECT rowid FROM chunk_terms WHERE chunk_terms MATCH ? ORDER BY rowid"
+    return [int(chunk_id) for (chunk_id,) in fetch_rows(connection, sql, (expression,))]
 
 
 def _candidate(row: tuple[Any, ...], tags: dict[int, tuple[str, ...]]) -> Candidate:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import apsw
 
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
 from citewell.corpus.store import lexical, reading, related, writing
+from citewell.corpus.store.postings_layout import is_complete, read_state
+from citewell.corpus.store.postings_reading import PostingsIndex
 from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Document, SectionView
@@ -23,6 +25,8 @@ from citewell.domain.ports import Candidate, RelatedDocument
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.text.language import LANGUAGES
 
+T = TypeVar("T")
+_REMEMBERED = 32
 APPLICATION_ID = 0x43574331  # "CWC1"
 
 
@@ -74,6 +78,8 @@ class SqliteCorpus:
 
     def __init__(self, path: Path) -> None:
         self.database = Database(path, load_schema("corpus", APPLICATION_ID, "citewell.corpus.store.migrations"))
+        self._postings = PostingsIndex()
+        self._counts: dict[Hashable, tuple[int, Any]] = {}
 
     def close(self) -> None:
         self.database.close()
@@ -117,6 +123,9 @@ class SqliteCorpus:
         """Write a batch of files in one transaction, links resolved."""
         with self.database.write() as connection:
             _check_still_there(connection, collection)
+            from citewell.corpus.store import postings_writing
+
+            batch = postings_writing.open_batch(connection)
             names: set[str] = set()
             file_ids: set[int] = set()
             for outcome in outcomes:
@@ -124,31 +133,37 @@ class SqliteCorpus:
                 old_id = _file_at(connection, collection.id, outcome.renamed_from) if outcome.renamed_from else None
                 if outcome.renamed_from and old_id is not None:
                     names |= writing.names_in_file(connection, old_id)
-                    writing.move_file(connection, collection.id, outcome.renamed_from, outcome.facts.path, at)
+                    writing.move_file(connection, collection.id, outcome.renamed_from, outcome.facts.path, at, batch)
                 file_id = writing.put_file(
                     connection, collection.id, outcome.facts, outcome.status, outcome.reason, at, reader_version
                 )
                 if outcome.keeps_document:
                     continue
                 before = writing.names_in_file(connection, file_id)
-                writing.drop_parts(connection, file_id, [document.part for document in outcome.documents])
-                path = outcome.facts.path
+                writing.drop_parts(connection, file_id, [document.part for document in outcome.documents], batch)
+                home = (collection.id, collection.name, file_id, outcome.facts.path)
                 for document in outcome.documents:
-                    writing.put_document(connection, collection.id, collection.name, file_id, path, document, at)
+                    writing.put_document(connection, *home, document, at, batch)
                 names |= before ^ writing.names_in_file(connection, file_id)
                 file_ids.add(file_id)
             writing.resolve_links(connection, collection.id, names, file_ids)
+            postings_writing.write_batch(connection, batch)
 
     def finish_sync(self, collection: OpenCollection, gone: Sequence[KnownFile], at: str) -> None:
         """Forget files that are no longer there and note when the collection was last in step."""
         with self.database.write() as connection:
+            from citewell.corpus.store import postings_writing
+
+            batch = postings_writing.open_batch(connection)
             names: set[str] = set()
             for file in gone:
                 # Another process may have forgotten it, and its number may be another file's by now.
                 if _file_at(connection, collection.id, file.path) == file.file_id:
                     names |= writing.names_in_file(connection, file.file_id)
-                    writing.delete_file(connection, file.file_id)
+                    writing.delete_file(connection, file.file_id, batch)
             writing.resolve_links(connection, collection.id, names, set())
+            postings_writing.write_batch(connection, batch)
+            postings_writing.tidy(connection)
             connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
 
     def collections(self) -> tuple[CollectionInfo, ...]:
@@ -208,6 +223,9 @@ class SqliteCorpus:
     def remove(self, keys: Sequence[str]) -> None:
         """Forget documents with their texts and derived data; their files are read again by the next `add`."""
         with self.database.write() as connection:
+            from citewell.corpus.store import postings_writing
+
+            batch = postings_writing.open_batch(connection)
             names: dict[int, set[str]] = {}
             for key in keys:
                 row = fetch_one(
@@ -217,11 +235,13 @@ class SqliteCorpus:
                     continue
                 file_id, collection_id = int(row[0]), int(row[1])
                 names.setdefault(collection_id, set()).update(writing.names_in_file(connection, file_id))
-                writing.delete_document(connection, int(row[2]))
+                writing.delete_document(connection, int(row[2]), batch)
                 if not fetch_rows(connection, "SELECT 1 FROM documents WHERE file_id = ?", (file_id,)):
-                    writing.delete_file(connection, file_id)
+                    writing.delete_file(connection, file_id, batch)
             for collection_id, gone in names.items():
                 writing.resolve_links(connection, collection_id, gone, set())
+            postings_writing.write_batch(connection, batch)
+            postings_writing.forget(connection, batch.gone)
 
     def drop_empty_collections(self, under: Path | None) -> tuple[str, ...]:
         """Forget collections that hold nothing any more, so that their folders are not synced again."""
@@ -240,24 +260,60 @@ class SqliteCorpus:
     # Search
 
     def rank(self, query: LexicalQuery, filters: Filters, limit: int) -> Sequence[Candidate]:
+        """The best chunk of each of the best documents. An index that lags behind is passed over, not trusted."""
         with self.database.read() as connection:
-            return lexical.rank(connection, query, filters, limit)
+            phrases = [lexical.chunks_with(connection, phrase) for phrase in query.phrases]
+            scored = self._postings.rank(connection, query, phrases, filters, limit)
+            if scored is None:
+                return lexical.rank(connection, query, filters, limit)
+            return lexical.candidates(connection, scored)
 
     def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches:
         with self.database.read() as connection:
-            return lexical.count_matches(connection, query, filters)
+            counted = self._postings.count(connection, query, filters)
+            return lexical.count_matches(connection, query, filters) if counted is None else counted
 
     def frequencies(self, forms: Sequence[str]) -> dict[str, int]:
-        return lexical.frequencies(self.database.reader(), forms)
+        with self.database.read() as connection:
+            counted = self._postings.frequencies(connection, forms)
+            return lexical.frequencies(connection, forms) if counted is None else counted
+
+    def heal_index(self) -> bool:
+        """Make the index that ranks anew where it lags behind the corpus; whether that was needed."""
+        with self.database.read() as connection:
+            if is_complete(connection, read_state(connection)):
+                return False
+        from citewell.corpus.store import postings_writing
+
+        with self.database.write() as connection:
+            postings_writing.rebuild(connection)
+        return True
 
     def languages(self) -> tuple[str, ...]:
-        return reading.languages(self.database.reader(), frozenset(LANGUAGES))
+        with self.database.read() as connection:
+            return self._remembered(
+                connection, "languages", lambda: reading.languages(connection, frozenset(LANGUAGES))
+            )
 
     def chunk_count(self) -> int:
-        return reading.chunk_count(self.database.reader())
+        connection = self.database.reader()
+        state = read_state(connection)
+        return state.chunks if is_complete(connection, state) else reading.chunk_count(connection)
 
     def eligible_documents(self, filters: Filters) -> int:
-        return reading.eligible_documents(self.database.reader(), filters)
+        with self.database.read() as connection:
+            return self._remembered(connection, filters, lambda: reading.eligible_documents(connection, filters))
+
+    def _remembered(self, connection: apsw.Connection, name: Hashable, count: Callable[[], T]) -> T:
+        """What a count over all documents said, for as long as nothing is written."""
+        change = read_state(connection).change
+        known = self._counts.get(name)
+        if known is None or known[0] != change:
+            known = self._counts[name] = (change, count())
+            while len(self._counts) > _REMEMBERED:
+                del self._counts[next(iter(self._counts))]
+        value: T = known[1]
+        return value
 
     def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]:
         return reading.exact_tags(self.database.reader(), folded, filters)
@@ -292,10 +348,14 @@ class SqliteCorpus:
             problems = [str(row[0]) for row in fetch_rows(connection, "PRAGMA quick_check(5)") if row[0] != "ok"]
             chunks = reading.chunk_count(connection)
             indexed = int(fetch_value(connection, "SELECT count(*) FROM chunk_terms"))
+            state = read_state(connection)
+            is_whole = is_complete(connection, state)
         finally:
             connection.close()
         if chunks != indexed:
             problems.append(f"{chunks} chunks but {indexed} index entries")
+        if not is_whole or state.chunks != chunks:
+            problems.append("the ranking index lags behind: 'citewell add' on any folder makes it anew")
         return problems
 
 

@@ -11,6 +11,7 @@ import apsw
 from citewell.corpus.indexing import PreparedChunk, PreparedDocument
 from citewell.corpus.keys import mint_key
 from citewell.corpus.links import Candidate, choose_target, url_name
+from citewell.corpus.store.postings_layout import IndexBatch
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Section
 from citewell.domain.library import FileStatus
@@ -49,11 +50,13 @@ def put_file(
     return int(file_id)
 
 
-def move_file(connection: apsw.Connection, collection_id: int, old_path: str, new_path: str, at: str) -> None:
+def move_file(
+    connection: apsw.Connection, collection_id: int, old_path: str, new_path: str, at: str, batch: IndexBatch
+) -> None:
     """A renamed file keeps its record, its documents and their keys."""
     at_new_path = "SELECT id FROM files WHERE collection_id = ? AND path = ?"
     for (file_id,) in fetch_rows(connection, at_new_path, (collection_id, new_path)):
-        delete_file(connection, int(file_id))
+        delete_file(connection, int(file_id), batch)
     connection.execute(
         "UPDATE files SET path = ? WHERE collection_id = ? AND path = ?", (new_path, collection_id, old_path)
     )
@@ -72,6 +75,7 @@ def put_document(
     path: str,
     prepared: PreparedDocument,
     at: str,
+    batch: IndexBatch,
 ) -> str:
     """Insert or replace one document of a file, with its chunks, index entries, tags and links; its key."""
     text_id = _put_text(connection, prepared.content_hash, prepared.read.text)
@@ -87,13 +91,14 @@ def put_document(
         connection.execute("INSERT INTO key_history VALUES (?,?,?)", (key, place, at))
     else:
         document_id, key = int(existing[0]), str(existing[1])
-        _clear_derived(connection, document_id)
+        _clear_derived(connection, document_id, batch)
         _update_document(connection, document_id, text_id, path, prepared)
     connection.execute(
         "INSERT INTO versions VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET sections=excluded.sections",
         (document_id, text_id, at, sections_json(prepared.read.sections)),
     )
-    _put_chunks(connection, document_id, prepared.chunks)
+    first = batch.take(document_id, prepared.source_type, prepared.kind, [chunk.terms for chunk in prepared.chunks])
+    _put_chunks(connection, document_id, prepared.chunks, first)
     _put_names(connection, document_id, prepared)
     return key
 
@@ -136,8 +141,8 @@ def _insert_document(
     read = prepared.read
     connection.execute(
         "INSERT INTO documents(source_key, file_id, part, collection_id, kind, source_type, title, text_id,"
-        " note_path, url, canonical_url, author, language, aliases, created, saved, modified, dated)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " note_path, url, canonical_url, author, language, aliases, created, saved, modified, dated, meta_text)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             key,
             file_id,
@@ -157,6 +162,7 @@ def _insert_document(
             prepared.saved or at,
             read.modified,
             read.modified or read.created or prepared.saved or at,
+            read.meta_text,
         ),
     )
     return connection.last_insert_rowid()
@@ -168,7 +174,7 @@ def _update_document(
     read = prepared.read
     connection.execute(
         "UPDATE documents SET title=?, text_id=?, note_path=?, url=?, canonical_url=?, author=?, language=?, aliases=?,"
-        " created=?, modified=?, dated=coalesce(?, ?, saved) WHERE id=?",
+        " created=?, modified=?, dated=coalesce(?, ?, saved), meta_text=? WHERE id=?",
         (
             prepared.title,
             text_id,
@@ -182,21 +188,21 @@ def _update_document(
             read.modified,
             read.modified,
             read.created,
+            read.meta_text,
             document_id,
         ),
     )
 
 
-def _clear_derived(connection: apsw.Connection, document_id: int) -> None:
-    connection.execute(
-        "DELETE FROM chunk_terms WHERE rowid IN (SELECT id FROM chunks WHERE document_id = ?)", (document_id,)
-    )
+def _clear_derived(connection: apsw.Connection, document_id: int, batch: IndexBatch) -> None:
+    ids = [int(row[0]) for row in fetch_rows(connection, "SELECT id FROM chunks WHERE document_id = ?", (document_id,))]
+    batch.gone.extend(ids)
+    connection.executemany("DELETE FROM chunk_terms WHERE rowid = ?", ((chunk_id,) for chunk_id in ids))
     for table in ("chunks", "tags", "link_names", "links"):
         connection.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
 
 
-def _put_chunks(connection: apsw.Connection, document_id: int, chunks: tuple[PreparedChunk, ...]) -> None:
-    first = int(fetch_value(connection, "SELECT coalesce(max(id), 0) + 1 FROM chunks"))
+def _put_chunks(connection: apsw.Connection, document_id: int, chunks: tuple[PreparedChunk, ...], first: int) -> None:
     connection.executemany(
         "INSERT INTO chunks(id, document_id, ordinal, start, end, role, heading_path, page, content_hash)"
         " VALUES (?,?,?,?,?,?,?,?,?)",
@@ -290,32 +296,32 @@ def _resolve(
     return choose_target(target, source_path, fitting)
 
 
-def delete_file(connection: apsw.Connection, file_id: int) -> list[str]:
+def delete_file(connection: apsw.Connection, file_id: int, batch: IndexBatch) -> list[str]:
     """Forget a file, its documents and everything derived from them; the keys that are gone."""
     gone: list[str] = []
     rows = fetch_rows(connection, "SELECT id, source_key FROM documents WHERE file_id = ?", (file_id,))
     for document_id, key in rows:
-        delete_document(connection, int(document_id))
+        delete_document(connection, int(document_id), batch)
         gone.append(str(key))
     connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
     return gone
 
 
-def drop_parts(connection: apsw.Connection, file_id: int, kept: Iterable[str]) -> None:
+def drop_parts(connection: apsw.Connection, file_id: int, kept: Iterable[str], batch: IndexBatch) -> None:
     """Forget documents that a file no longer holds."""
     staying = set(kept)
     for document_id, part in fetch_rows(connection, "SELECT id, part FROM documents WHERE file_id = ?", (file_id,)):
         if part not in staying:
-            delete_document(connection, int(document_id))
+            delete_document(connection, int(document_id), batch)
 
 
-def delete_document(connection: apsw.Connection, document_id: int) -> None:
+def delete_document(connection: apsw.Connection, document_id: int, batch: IndexBatch) -> None:
     """Forget one document with its texts, unless another document has the same text."""
     texts = [
         text_id
         for (text_id,) in fetch_rows(connection, "SELECT text_id FROM versions WHERE document_id = ?", (document_id,))
     ]
-    _clear_derived(connection, document_id)
+    _clear_derived(connection, document_id, batch)
     connection.execute("DELETE FROM versions WHERE document_id = ?", (document_id,))
     connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
     _drop_texts(connection, texts)
