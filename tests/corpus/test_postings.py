@@ -145,9 +145,7 @@ def test_phrases_and_repeated_words_count(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "a.md").write_text("# A\n\nlow tide at noon, high water later, and a tide of low spirits\n")
-    (vault / "b.md").write_text(
-        "# B\n\nlow light, strong tide, low wind, tide tables\n"
-    )
+    (vault / "b.md").write_text("# B\n\nlow light, strong tide, low wind, tide tables\n")
     with opened(tmp_path / "data") as engine:
         add(engine, vault)
         assert engine.search('"tide at noon"').results[0].title == "A"
