@@ -78,7 +78,7 @@ def test_the_engine_refuses_a_file_it_must_not_touch(sound: Path, tmp_path: Path
     assert state(tmp_path) == before
 
 
-TABLES = ("collections", "files", "documents", "texts", "text_blocks", "versions", "chunks")
+TABLES: tuple[str, ...] = ("collections", "files", "documents", "texts", "text_blocks", "versions", "chunks")
 TABLES += ("chunk_terms_data", "index_segments", "index_terms", "index_postings", "index_chunks")
 READS: tuple[Callable[[Engine], object], ...] = (
     lambda engine: engine.search("kelp"),

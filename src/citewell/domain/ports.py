@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +44,20 @@ class RelatedDocument:
     links: int
 
 
+@dataclass(frozen=True, slots=True)
+class Commonness:
+    """How much the commonest terms of a corpus say; any other term says `rare`."""
+
+    weights: Mapping[str, float]
+    rare: float
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], total: int) -> Commonness:
+        """From the number of chunks that have each of the commonest terms, out of so many."""
+        weights = {term: math.log(1.0 + total / count) for term, count in counts.items()}
+        return cls(weights, max(weights.values(), default=1.0))
+
+
 class LexicalIndex(Protocol):
     """Finds chunks by their words. Filters apply before ranking."""
 
@@ -58,10 +73,16 @@ class LexicalIndex(Protocol):
 
     def chunk_count(self) -> int: ...
 
+    def commonness(self) -> Commonness: ...
+
 
 class TextSource(Protocol):
     """Reads stored canonical texts by their hash."""
 
     def slice(self, content_hash: str, start: int, end: int) -> str: ...
+
+    def slices(self, spans: Sequence[tuple[str, int, int]]) -> list[str]:
+        """Several slices at once, each given by hash, start and end."""
+        ...
 
     def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]: ...

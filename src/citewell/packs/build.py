@@ -17,9 +17,9 @@ from citewell.packs.next_steps import next_steps
 from citewell.packs.related import LinkStore, opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.fusion import Fused, fuse
+from citewell.retrieval.lexical import SearchStore, rank
 from citewell.retrieval.rerank import Weighed, weigh
 from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
-from citewell.retrieval.search import SearchStore
 
 EXACT_TAG_EXAMPLES = 3
 _RERANK_ROWS = 3
@@ -93,9 +93,15 @@ class PackBuilder:
     def _search(self, plan: QueryPlan, languages: Sequence[str]) -> list[tuple[Variant, Sequence[Candidate]]]:
         depth = plan.limits.limit * _RERANK_ROWS
         return [
-            (variant, self._store.rank(lexical_query(variant.query, languages), plan.filters, depth))
+            (variant, self._ranked(lexical_query(variant.query, languages), plan.filters, depth, variant))
             for variant in plan.query_variants
         ]
+
+    def _ranked(self, query: LexicalQuery, filters: Filters, depth: int, variant: Variant) -> Sequence[Candidate]:
+        """The question as it was asked is looked at twice; its variants are there for what it misses."""
+        if variant.kind != "original":
+            return self._store.rank(query, filters, depth)
+        return [replace(row.candidate, score=row.score) for row in rank(self._store, query, filters, depth)]
 
     def _rank(
         self,

@@ -28,7 +28,7 @@ _SPARSE = 20  # below one in so many, sorting the lists is faster than looking a
 class TermPostings:
     """One term of a query: the chunks that have it in rising order, with the bytes of their weights."""
 
-    repeats: int  # how often the query says it
+    repeats: int  # how often the query says it; the second time says less than the first
     chunks: bytes
     body: bytes
     head: bytes
@@ -49,7 +49,7 @@ def score_simply(
     """The best chunks with their scores, without numpy."""
     scores: dict[int, float] = {}
     for term in rarest_first(terms):
-        weight = term.repeats * idf(total, term.count) * (K1 + 1.0)
+        weight = math.sqrt(term.repeats) * idf(total, term.count) * (K1 + 1.0)
         chunks = array("I", term.chunks)
         for chunk, body, head in zip(chunks, term.body, term.head, strict=True):
             frequency = body + head * HALF
@@ -79,7 +79,7 @@ def score_many(
     import numpy as np
 
     ordered = rarest_first(terms)
-    weights = [term.repeats * idf(total, term.count) * (K1 + 1.0) for term in ordered]
+    weights = [math.sqrt(term.repeats) * idf(total, term.count) * (K1 + 1.0) for term in ordered]
     dense = np.zeros(len(lengths_norm))
     opened: list[npt.NDArray[np.uint32]] = []
     threshold = 0.0

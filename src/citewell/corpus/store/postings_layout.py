@@ -77,3 +77,9 @@ def read_postings(connection: apsw.Connection, segment_id: int, start: int, end:
     low, high = start - first * POSTINGS_A_BLOCK, end - first * POSTINGS_A_BLOCK
     chunks, body, head = zip(*rows, strict=True) if rows else ((), (), ())
     return b"".join(chunks)[low * 4 : high * 4], b"".join(body)[low:high], b"".join(head)[low:high]
+
+
+def read_common(connection: apsw.Connection) -> tuple[dict[str, int], int]:
+    """The commonest terms with the chunks that have them, and of how many."""
+    rows = fetch_rows(connection, "SELECT term, chunks, total FROM index_common")
+    return {str(term): int(chunks) for term, chunks, _ in rows}, int(rows[0][2]) if rows else 0

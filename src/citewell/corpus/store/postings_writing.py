@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,8 @@ _WAITING = 32
 # Afterwards no segment is smaller than so many times all that follow it: few segments, and little is written twice.
 _RATIO = 3
 _REBUILD_CHUNKS = 2_000
+_COMMON_TERMS = 4_096
+_COUNT_AGAIN = 20  # after a change of one part in so many
 
 
 def open_batch(connection: apsw.Connection) -> IndexBatch:
@@ -87,6 +90,24 @@ def tidy(connection: apsw.Connection) -> None:
         at -= 1
         behind += segments[at].postings
     _merge_tail(connection, segments[at:])
+    _count_common(connection)
+
+
+def _count_common(connection: apsw.Connection) -> None:
+    """Count the commonest terms anew, once the corpus has grown or shrunk enough for it to matter."""
+    chunks = read_state(connection).chunks
+    counted = int(fetch_value(connection, "SELECT coalesce(max(total), 0) FROM index_common"))
+    if abs(chunks - counted) * _COUNT_AGAIN <= counted:
+        return
+    counts: Counter[str] = Counter()
+    for terms, numbers in fetch_rows(connection, "SELECT terms, counts FROM index_terms"):
+        found = np.frombuffer(numbers, np.uint32)
+        # A term that one chunk in a thousand has is none of the commonest.
+        if int(found.max()) * 1_000 >= chunks:
+            counts.update({name: int(count) for name, count in zip(terms.split("\n"), found, strict=True)})
+    connection.execute("DELETE FROM index_common")
+    common = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:_COMMON_TERMS]
+    connection.executemany("INSERT INTO index_common VALUES (?,?,?)", ((*entry, chunks) for entry in common))
 
 
 def forget(connection: apsw.Connection, chunk_ids: Iterable[int]) -> None:
@@ -99,7 +120,7 @@ def forget(connection: apsw.Connection, chunk_ids: Iterable[int]) -> None:
 
 def rebuild(connection: apsw.Connection) -> None:
     """Make the whole index from the tables it is derived from."""
-    for table in ("index_postings", "index_terms", "index_segments", "index_chunks"):
+    for table in ("index_common", "index_postings", "index_terms", "index_segments", "index_chunks"):
         connection.execute(f"DELETE FROM {table}")
     last = int(fetch_value(connection, "SELECT coalesce(max(id), 0) FROM chunks"))
     before = read_state(connection)

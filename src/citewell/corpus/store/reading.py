@@ -128,6 +128,23 @@ def text_slice(connection: apsw.Connection, content_hash: str, start: int, end: 
     return "".join(str(body) for (body,) in rows)[start - first : end - first]
 
 
+def text_slices(connection: apsw.Connection, spans: Sequence[tuple[str, int, int]]) -> list[str]:
+    """Several slices at once; those within one block cost one row each."""
+    rows = fetch_rows(
+        connection,
+        "SELECT j.key, substr(b.body, (j.value ->> 1) - b.start + 1, (j.value ->> 2) - (j.value ->> 1)), b.start,"
+        " length(b.body) FROM json_each(?) j JOIN texts x ON x.content_hash = j.value ->> 0"
+        " JOIN text_blocks b ON b.text_id = x.id AND b.start = (j.value ->> 1) - (j.value ->> 1) % ?",
+        (json.dumps([list(span) for span in spans]), TEXT_BLOCK_CHARS),
+    )
+    found = {int(key): (str(text), int(start) + int(length)) for key, text, start, length in rows}
+    slices: list[str] = []
+    for number, (digest, start, end) in enumerate(spans):
+        text, block_end = found.get(number, ("", 0))
+        slices.append(text if end <= block_end else text_slice(connection, digest, start, end))
+    return slices
+
+
 def sections_between(
     connection: apsw.Connection, key: str, content_hash: str, start: int, end: int
 ) -> tuple[SectionView, ...]:

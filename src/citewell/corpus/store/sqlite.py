@@ -13,7 +13,7 @@ import apsw
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
 from citewell.corpus.store import lexical, reading, related, writing
-from citewell.corpus.store.postings_layout import is_complete, read_state
+from citewell.corpus.store.postings_layout import is_complete, read_common, read_state
 from citewell.corpus.store.postings_reading import PostingsIndex
 from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
@@ -21,7 +21,7 @@ from citewell.domain.documents import Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
-from citewell.domain.ports import Candidate, RelatedDocument
+from citewell.domain.ports import Candidate, Commonness, RelatedDocument
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.text.language import LANGUAGES
 
@@ -208,6 +208,10 @@ class SqliteCorpus:
     def slice(self, content_hash: str, start: int, end: int) -> str:
         return reading.text_slice(self.database.reader(), content_hash, start, end)
 
+    def slices(self, spans: Sequence[tuple[str, int, int]]) -> list[str]:
+        with self.database.read() as connection:
+            return reading.text_slices(connection, spans)
+
     def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]:
         return reading.sections_between(self.database.reader(), source_key, content_hash, start, end)
 
@@ -303,6 +307,10 @@ class SqliteCorpus:
     def eligible_documents(self, filters: Filters) -> int:
         with self.database.read() as connection:
             return self._remembered(connection, filters, lambda: reading.eligible_documents(connection, filters))
+
+    def commonness(self) -> Commonness:
+        with self.database.read() as connection:
+            return self._remembered(connection, "common", lambda: Commonness.of(*read_common(connection)))
 
     def _remembered(self, connection: apsw.Connection, name: Hashable, count: Callable[[], T]) -> T:
         """What a count over all documents said, for as long as nothing is written."""

@@ -47,5 +47,12 @@ CREATE TABLE index_state (
 ) STRICT;
 INSERT INTO index_state VALUES (1, 0, 0, 0, 0, 0, 0);
 
+-- The terms that most chunks have, counted when `total` chunks were indexed.
+CREATE TABLE index_common (
+  term TEXT PRIMARY KEY,
+  chunks INTEGER NOT NULL,
+  total INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Words about a document that stand in no section of it, so that the index can be made from the tables alone.
 ALTER TABLE documents ADD COLUMN meta_text TEXT NOT NULL DEFAULT '';
