@@ -10,10 +10,12 @@ from typing import Protocol
 
 import apsw
 
+from citewell.corpus.entities import WrittenLink
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
-from citewell.corpus.store import lexical, reading, related, writing
+from citewell.corpus.store import graph, lexical, reading, related, writing
 from citewell.corpus.store.writing import FileFacts
+from citewell.corpus.topics import GraphLink
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
@@ -204,6 +206,23 @@ class SqliteCorpus:
 
     def unresolved_links(self, key: str) -> tuple[str, ...]:
         return related.unresolved(self.database.reader(), key)
+
+    # Names and the graph
+
+    def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]:
+        return graph.documents_by_keys(self.database.reader(), keys, filters)
+
+    def documents_named(self, name: str, forms: Sequence[str]) -> list[Document]:
+        return graph.documents_named(self.database.reader(), name, forms)
+
+    def near_names(self, name: str) -> list[graph.KnownName]:
+        return graph.near_names(self.database.reader(), name)
+
+    def links_around(self, keys: Sequence[str]) -> list[GraphLink]:
+        return graph.links_around(self.database.reader(), keys)
+
+    def links_written(self, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]:
+        return graph.links_written(self.database.reader(), keys)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget documents with their texts and derived data; their files are read again by the next `add`."""
