@@ -211,7 +211,8 @@ def _count(register: _Register, source_key: str, mention: Mention, vouched: froz
     gathered.spellings[name] += 1
     gathered.mentions[source_key] += 1
     if mention.kind:
-        gathered.kinds[mention.kind] += 1
+        # What a name says of itself (Burra Hill) weighs more than what stands beside it.
+        gathered.kinds[mention.kind] += 3 if kind_of_spelling(name.split()) == mention.kind else 1
 
 
 def _count_links(register: _Register, named: NamedDocument) -> None:

@@ -20,8 +20,8 @@ from citewell.text.words import words
 MAX_SUMMARY_CHARS = 2_000
 _HEADING = "Derived from {count}, sentences as they stand:"
 _SENTENCES_PER_DOCUMENT = 2
-_SHORTEST, _LONGEST = 30, 400
-_SHORTEST_DENSE = 8
+_SHORTEST, _LONGEST = 20, 400
+_SHORTEST_DENSE = 6
 _LOOK_THROUGH = 6_000
 # Blocks that do not read as a statement: headings, tables, tasks, code, front matter, a bare link.
 _NO_STATEMENT = re.compile(r"\s*(?:#|\||```|~~~|---|- \[.\]|\d{1,2}:\d\d)")

@@ -197,7 +197,9 @@ def _nodes(material: TopicMaterial, entities: Sequence[Entity], edges: Sequence[
         )
         for number, named in enumerate(material.documents)
     ]
-    labels = {f"tag:{fold_tag(tag)}": tag for named in material.documents for tag in named.document.user_tags}
+    labels: dict[str, str] = {}
+    for tag in (tag for named in material.documents for tag in named.document.user_tags):
+        labels.setdefault(f"tag:{fold_tag(tag)}", tag)
     others = [_named_node(node, "tag", f"#{labels[node]}", neighbours) for node in sorted(labels)]
     others += [_named_node(_entity_id(entity), "entity", entity.name, neighbours) for entity in entities]
     others.sort(key=lambda node: (-node.weight, node.id))

@@ -28,7 +28,7 @@ from citewell.domain.topics import (
     EntityMap,
     TextSpan,
 )
-from citewell.packs.topic_brief import TopicStore, read_document
+from citewell.packs.topic_brief import TopicStore, file_name, read_document
 from citewell.planning.lexical import phrase_of
 from citewell.planning.normalizer import check_question
 from citewell.retrieval.fusion import best_chunks
@@ -65,6 +65,8 @@ class EntityStore(TopicStore, Protocol):
     def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches: ...
 
     def near_names(self, name: str) -> Sequence[KnownName]: ...
+
+    def near_terms(self, word: str) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +113,8 @@ class EntityMaps:
         exact = [_Owner(found, "its title") for found in named if name_key(found.title) == key]
         if exact and base_name(query) != query:
             return exact  # told apart from the others of that name
-        called = [
-            _Owner(
-                found,
-                "an alias in its front matter" if _has_alias(found, key) else "its title, but for what tells it apart",
-            )
-            for found in named
-            if name_key(found.title) != key and (_has_alias(found, key) or name_key(base_name(found.title)) == key)
-        ]
+        others = (found for found in named if name_key(found.title) != key)
+        called = [_Owner(found, why) for found in others if (why := _why_called(found, key))]
         return exact + called
 
     def _long_names(self, query: str, documents: Iterable[NamedDocument]) -> list[EntityCandidate]:
@@ -233,8 +229,15 @@ class EntityMaps:
             for document, around in documents
         ]
 
+    def _respelled(self, query: str) -> list[str]:
+        """The name with the words that occur nowhere put as the most similar ones that do."""
+        words = name_key(query).split()[:_MOST_NAMES]
+        near = [self._store.near_terms(word) for word in words]
+        likely = [_most_like(word, terms) for word, terms in zip(words, near, strict=True)]
+        return [" ".join(likely)] if likely != words and all(likely) else []
+
     def _unknown(self, query: str, mentioning: Sequence[NamedDocument]) -> NotFound:
-        near = _nearest(query, self._store.near_names(query))
+        near = _nearest(query, self._store.near_names(query)) or self._respelled(query)
         fix = f"Did you mean {', '.join(near)}?" if near else f"Try 'citewell search \"{query}\"'."
         if mentioning:
             word = f"'{query}' occurs in the corpus, but nothing there shows that it is a name."
@@ -251,8 +254,12 @@ def _is_telling(alias: Alias, name: str) -> bool:
     return alias.origin == "front_matter" or name_key(alias.name) not in name_key(name).split()
 
 
-def _has_alias(document: Document, key: str) -> bool:
-    return any(name_key(alias) == key for alias in document.aliases)
+def _why_called(document: Document, key: str) -> str | None:
+    if any(name_key(alias) == key for alias in document.aliases):
+        return "an alias in its front matter"
+    if name_key(base_name(document.title)) == key:
+        return "its title, but for what tells it apart"
+    return "the name of its file" if name_key(file_name(document)) == key else None
 
 
 def _kind(document: Document) -> EntityKind:
@@ -346,6 +353,12 @@ def _nearest(query: str, known: Iterable[KnownName]) -> list[str]:
                 shown = entry.name if entry.is_alias and name == name_key(entry.name) else entry.title
                 scores[shown] = max(score, scores.get(shown, 0.0))
     return sorted(scores, key=lambda shown: (-scores[shown], shown))[:_SUGGESTIONS]
+
+
+def _most_like(word: str, terms: Sequence[str]) -> str:
+    scores = {term: _likeness(word, term) for term in terms}
+    best = max(scores, key=lambda term: (scores[term], term), default="")
+    return best if scores.get(best, 0.0) >= _NEAR_ENOUGH else ""
 
 
 def _likeness(left: str, right: str) -> float:

@@ -95,9 +95,8 @@ class TopicBriefs:
         key = name_key(topic)
         names = [topic]
         for document in self._store.documents_named(topic, phrase_of(topic, languages).forms):
-            own = (document.title, base_name(document.title), *document.aliases)
-            if key in {name_key(name) for name in own}:
-                names += own
+            if key in {name_key(name) for name in own_names(document)}:
+                names += own_names(document)
         unique = {name_key(name): name for name in reversed(names) if name_key(name)}
         return list(reversed(unique.values()))[: 1 + _OTHER_NAMES] or [topic]
 
@@ -108,7 +107,7 @@ class TopicBriefs:
         called = [
             document.source_key
             for document in self._store.documents_named(topic, phrase_of(topic, languages).forms)
-            if name_key(topic) in {name_key(name) for name in _own_names(document)}
+            if name_key(topic) in {name_key(name) for name in own_names(document)}
         ]
         found: dict[str, tuple[Document, int]] = {}
         for document in self._store.documents_by_keys(called, filters)[:limit]:
@@ -173,8 +172,15 @@ class TopicBriefs:
         return {fold_tag(entry.tag): entry.count for entry in self._store.exact_tags(tags, Filters())} if tags else {}
 
 
-def _own_names(document: Document) -> tuple[str, ...]:
-    return (document.title, base_name(document.title), *document.aliases)
+def own_names(document: Document) -> tuple[str, ...]:
+    """What a document is called: its title, without what tells it from others, its file name, its aliases."""
+    return (document.title, base_name(document.title), file_name(document), *document.aliases)
+
+
+def file_name(document: Document) -> str:
+    """The name of a note's file without folder and extension; empty for a document that is no file of its own."""
+    name = (document.note_path or "").rsplit("/", 1)[-1]
+    return name.rpartition(".")[0] or name
 
 
 def read_document(

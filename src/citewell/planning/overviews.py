@@ -38,5 +38,7 @@ def overview_topic(question: str) -> str | None:
     match = _OVERVIEW.match(" ".join(question.split()))
     if match is None:
         return None
-    topic = FILLER_ENDS.sub("", match["topic"], count=1).strip(' ?¿!.,;:"“”«»')
+    topic = match["topic"]
+    for _ in range(3):
+        topic = FILLER_ENDS.sub("", topic, count=1).strip(' ?¿!.,;:"“”«»')
     return topic if topic and len(topic.split()) <= _MAX_WORDS and not _ASKS.match(topic) else None

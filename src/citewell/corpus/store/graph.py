@@ -98,6 +98,14 @@ def near_names(connection: apsw.Connection, name: str) -> list[KnownName]:
     return [KnownName(str(found), str(title), bool(is_alias)) for found, title, is_alias in rows]
 
 
+def near_terms(connection: apsw.Connection, word: str) -> list[str]:
+    """Indexed words that begin with the same two letters."""
+    start = word[:2]
+    sql = "SELECT term FROM chunk_vocabulary WHERE term >= ? AND term < ? LIMIT ?"
+    rows = fetch_rows(connection, sql, (start, start + "\U0010ffff", _NEAR_NAMES))
+    return [str(term) for (term,) in rows]
+
+
 def links_around(connection: apsw.Connection, keys: Sequence[str]) -> list[GraphLink]:
     """Links from and to any of these documents, the most frequent first."""
     rows = fetch_rows(connection, _AROUND, (json.dumps(list(keys)), _LINKS_AROUND))

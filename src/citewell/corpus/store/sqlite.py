@@ -6,16 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import apsw
 
-from citewell.corpus.entities import WrittenLink
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
-from citewell.corpus.store import graph, lexical, reading, related, writing
+from citewell.corpus.store import lexical, reading, related, writing
 from citewell.corpus.store.writing import FileFacts
-from citewell.corpus.topics import GraphLink
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
@@ -24,6 +22,12 @@ from citewell.domain.packs import CorpusMatches, TagCount
 from citewell.domain.ports import Candidate, RelatedDocument
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.text.language import LANGUAGES
+
+# A search from a cold shell must not wait for what only topics and entities need: the methods import it themselves.
+if TYPE_CHECKING:
+    from citewell.corpus.entities import WrittenLink
+    from citewell.corpus.store.graph import KnownName
+    from citewell.corpus.topics import GraphLink
 
 APPLICATION_ID = 0x43574331  # "CWC1"
 
@@ -210,18 +214,33 @@ class SqliteCorpus:
     # Names and the graph
 
     def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]:
+        from citewell.corpus.store import graph
+
         return graph.documents_by_keys(self.database.reader(), keys, filters)
 
     def documents_named(self, name: str, forms: Sequence[str]) -> list[Document]:
+        from citewell.corpus.store import graph
+
         return graph.documents_named(self.database.reader(), name, forms)
 
-    def near_names(self, name: str) -> list[graph.KnownName]:
+    def near_names(self, name: str) -> list[KnownName]:
+        from citewell.corpus.store import graph
+
         return graph.near_names(self.database.reader(), name)
 
+    def near_terms(self, word: str) -> list[str]:
+        from citewell.corpus.store import graph
+
+        return graph.near_terms(self.database.reader(), word)
+
     def links_around(self, keys: Sequence[str]) -> list[GraphLink]:
+        from citewell.corpus.store import graph
+
         return graph.links_around(self.database.reader(), keys)
 
     def links_written(self, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]:
+        from citewell.corpus.store import graph
+
         return graph.links_written(self.database.reader(), keys)
 
     def remove(self, keys: Sequence[str]) -> None:
