@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from citewell.runner.driver import Perform
 
 SUMMARY_CHARS = 400
+MAX_TOPIC_CHARS = 200
 
 
 class SystemClock:
@@ -319,7 +320,7 @@ class Engine:
         related = briefs.RELATED_LIMIT if related_limit is None else related_limit
         check_between("limit", seeds, 1, briefs.MAX_SEEDS)
         check_between("related_limit", related, 0, briefs.MAX_RELATED)
-        named = " ".join(canonicalize(check_question(topic)).split())
+        named = _topic(check_question(topic)) or ""
         return briefs.TopicBriefs(self.corpus).brief(named, filters or Filters(), seeds, related)
 
     def entity_map(self, name: str, *, limit: int | None = None, filters: Filters | None = None) -> EntityMap:
@@ -441,7 +442,10 @@ class Engine:
 
 def _topic(topic: str | None) -> str | None:
     """A topic the caller named, checked; a blank one is none."""
-    return " ".join(canonicalize(check_question(topic)).split()) if topic and topic.strip() else None
+    named = " ".join(canonicalize(topic or "").split())
+    if len(named) > MAX_TOPIC_CHARS:
+        raise BadInput(f"The topic has {len(named):,} characters.", fix="Name it in a few words, or ask a question.")
+    return named or None
 
 
 def open_engine(settings: Settings, clock: Clock | None = None) -> Engine:

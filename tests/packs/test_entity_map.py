@@ -155,7 +155,7 @@ def test_a_word_that_names_nothing_is_not_made_into_an_entity(corpus: Engine) ->
         corpus.entity_map("lamp")
     with pytest.raises(NotFound):
         corpus.entity_map("zirconium")
-    for empty in ("", "  ", "@", "…"):
+    for empty in ("", "  ", "@", "…", "Ab " * 500):
         with pytest.raises(BadInput):
             corpus.entity_map(empty)
 

@@ -105,8 +105,11 @@ def test_limits_are_kept_and_checked(corpus: Engine) -> None:
     for seed_limit, related_limit in ((0, 8), (21, 8), (12, 99), (12, -1)):
         with pytest.raises(BadInput):
             corpus.topic_brief("kelp", seed_limit=seed_limit, related_limit=related_limit)
-    with pytest.raises(BadInput):
-        corpus.topic_brief("  ")
+    for wrong in ("  ", "kelp " * 100):
+        with pytest.raises(BadInput):
+            corpus.topic_brief(wrong)
+    long = corpus.research_pack("kelp " * 1_500, options=PackOptions(topic_brief=True))
+    assert long.topic_brief is not None
 
 
 def test_an_empty_corpus_a_single_document_and_an_unknown_topic_are_no_errors(
@@ -187,6 +190,16 @@ def test_what_only_the_brief_says_is_never_cited(corpus: Engine) -> None:
     assert {citation.source_key for citation in result.citations} <= rows
     assert result.flow.holds
     assert "Derived from" not in result.answer
+
+
+def test_purging_a_document_forgets_the_runs_whose_brief_speaks_of_it(corpus: Engine) -> None:
+    result = ask(corpus, "What do I know about kelp?", options=PackOptions(limit=1))
+    assert result.pack is not None
+    assert result.pack.topic_brief is not None
+    rows = {row.source_key for row in (*result.pack.evidence, *result.pack.exact_tag_evidence)}
+    (only_briefed, *_) = sorted(seeds(result.pack.topic_brief) - rows - {"note:vault/people/solveig-haraldsen"})
+    assert only_briefed in result.pack.topic_brief.summary
+    assert corpus.remove([only_briefed], purge=True).purged_runs == (result.run_id,)
 
 
 # Always the same

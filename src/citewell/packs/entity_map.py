@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Protocol
 
 from citewell.corpus.aliases import abbreviations
@@ -28,6 +27,7 @@ from citewell.domain.topics import (
     EntityMap,
     TextSpan,
 )
+from citewell.packs.near_names import KnownName, most_like, nearest_names
 from citewell.packs.topic_brief import TopicStore, file_name, read_document
 from citewell.planning.lexical import phrase_of
 from citewell.planning.normalizer import check_question
@@ -39,22 +39,8 @@ READ_CHARS = 60_000
 _FIRST_LOOK = 16
 _COOCCURRING = 12
 _MOST_NAMES = 8
-_SUGGESTIONS = 3
-_NEAR_ENOUGH = 0.72
+_MAX_NAME_CHARS = 200
 _NOTES = ("vault_note", "apple_note")
-
-
-class KnownName(Protocol):
-    """A name some document answers to."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def is_alias(self) -> bool: ...
 
 
 class EntityStore(TopicStore, Protocol):
@@ -88,6 +74,8 @@ class EntityMaps:
         query = " ".join(check_question(name).split())
         if not name_key(query):
             raise BadInput(f"'{query}' has no letters or digits.", fix="Name a person, project, product or place.")
+        if len(query) > _MAX_NAME_CHARS:
+            raise BadInput(f"The name has {len(query):,} characters.", fix="Ask about a text with 'citewell search'.")
         mentioning = self._read(self._mentioning([query], filters, _FIRST_LOOK))
         owners, pairs = self._owners(query), self._long_names(query, mentioning)
         if not owners and len(pairs) == 1:
@@ -233,11 +221,11 @@ class EntityMaps:
         """The name with the words that occur nowhere put as the most similar ones that do."""
         words = name_key(query).split()[:_MOST_NAMES]
         near = [self._store.near_terms(word) for word in words]
-        likely = [_most_like(word, terms) for word, terms in zip(words, near, strict=True)]
+        likely = [most_like(word, terms) for word, terms in zip(words, near, strict=True)]
         return [" ".join(likely)] if likely != words and all(likely) else []
 
     def _unknown(self, query: str, mentioning: Sequence[NamedDocument]) -> NotFound:
-        near = _nearest(query, self._store.near_names(query)) or self._respelled(query)
+        near = nearest_names(query, self._store.near_names(query)) or self._respelled(query)
         fix = f"Did you mean {', '.join(near)}?" if near else f"Try 'citewell search \"{query}\"'."
         if mentioning:
             word = f"'{query}' occurs in the corpus, but nothing there shows that it is a name."
@@ -340,29 +328,3 @@ def _beside(documents: Sequence[NamedDocument], names: Sequence[str], shown: set
     ]
     ranked = sorted(found, key=lambda one: (-one.documents, one.kind == "name", -one.mentions, one.name))
     return tuple(ranked[:_COOCCURRING])
-
-
-def _nearest(query: str, known: Iterable[KnownName]) -> list[str]:
-    """Known names spelled nearly alike, whole or in one of their words."""
-    key = name_key(query)
-    scores: dict[str, float] = {}
-    for entry in known:
-        for name in (name_key(entry.name), name_key(entry.title)):
-            score = max(_likeness(key, name), *(0.95 * _likeness(key, part) for part in name.split()[:6]), 0.0)
-            if score >= _NEAR_ENOUGH:
-                shown = entry.name if entry.is_alias and name == name_key(entry.name) else entry.title
-                scores[shown] = max(score, scores.get(shown, 0.0))
-    return sorted(scores, key=lambda shown: (-scores[shown], shown))[:_SUGGESTIONS]
-
-
-def _most_like(word: str, terms: Sequence[str]) -> str:
-    scores = {term: _likeness(word, term) for term in terms}
-    best = max(scores, key=lambda term: (scores[term], term), default="")
-    return best if scores.get(best, 0.0) >= _NEAR_ENOUGH else ""
-
-
-def _likeness(left: str, right: str) -> float:
-    if not left or not right or min(len(left), len(right)) / max(len(left), len(right)) < 0.5:
-        return 0.0
-    matcher = SequenceMatcher(None, left, right, autojunk=False)
-    return matcher.ratio() if matcher.quick_ratio() >= _NEAR_ENOUGH else 0.0

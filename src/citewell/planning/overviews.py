@@ -9,6 +9,7 @@ import re
 from citewell.planning.vocabulary import FILLER_ENDS
 
 _MAX_WORDS = 8
+_MAX_CHARS = 200
 _OVERVIEW = re.compile(
     r"""^(?:(?:hi|hey|hello|ok|okay|so|please|pls)\b[\s,!.]*)?
     (?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?
@@ -41,4 +42,5 @@ def overview_topic(question: str) -> str | None:
     topic = match["topic"]
     for _ in range(3):
         topic = FILLER_ENDS.sub("", topic, count=1).strip(' ?¿!.,;:"“”«»')
-    return topic if topic and len(topic.split()) <= _MAX_WORDS and not _ASKS.match(topic) else None
+    fits = 0 < len(topic) <= _MAX_CHARS and len(topic.split()) <= _MAX_WORDS
+    return topic if fits and not _ASKS.match(topic) else None

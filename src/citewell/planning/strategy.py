@@ -40,9 +40,14 @@ def plan_question(
         filters=filters,
         limits=limits,
         source_keys=tuple(dict.fromkeys((*question.source_keys, *prompt.pinned))),
-        topic=(named or " ".join(token.text for token in question.content) or None) if with_brief else topic,
+        topic=(named or _topic_of(question)) if with_brief else topic,
         include_topic_brief=with_brief,
     )
+
+
+def _topic_of(question: Normalized) -> str | None:
+    """What a question is about, where no topic is named."""
+    return " ".join(token.text for token in question.content[:MAX_CONCEPTS])[:200] or None
 
 
 def _concepts(question: Normalized) -> Iterator[Concept]:
