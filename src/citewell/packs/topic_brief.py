@@ -22,18 +22,20 @@ from citewell.domain.topics import TopicBrief
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.normalizer import normalize, tag_queries
 from citewell.retrieval.fusion import fuse
-from citewell.retrieval.rows import rarity, read_around, term_chunks
-from citewell.retrieval.search import CHUNKS_PER_ROW, SearchStore
+from citewell.retrieval.matching import find_matches
+from citewell.retrieval.rows import rarity, term_chunks
+from citewell.retrieval.search import SearchStore
 
 SEED_LIMIT, RELATED_LIMIT = 12, 8
 MAX_SEEDS, MAX_RELATED = 20, 12
 # How much of a document is looked through for names and sentences.
 SEED_CHARS, RELATED_CHARS = 20_000, 4_000
+# A long document may fill the top of a ranking with its own chunks, and some documents are turned away.
+LOOK_DEEPER = 6
 _OTHER_NAMES = 3
 _TAGGED = 4
 # A document that has less of the topic's words than this, the rarer ones heavier, is about something else.
 _LEAST_SHARE = 0.6
-_WINDOW = 700
 
 
 class TopicStore(SearchStore, Protocol):
@@ -127,7 +129,7 @@ class TopicBriefs:
         results = [
             (
                 Variant("original", name, 1.0 if n == 0 else 0.7),
-                self._store.rank(query, filters, limit * CHUNKS_PER_ROW),
+                self._store.rank(query, filters, limit * LOOK_DEEPER),
             )
             for n, (name, query) in enumerate(zip(names, queries, strict=True))
         ]
@@ -136,11 +138,13 @@ class TopicBriefs:
         return [candidate for candidate in fitting if self._speaks_of(candidate, weighed)][:limit]
 
     def _speaks_of(self, candidate: Candidate, queries: Iterable[tuple[LexicalQuery, dict[str, float]]]) -> bool:
+        document, chunk = candidate.document, candidate.chunk
+        around = " ".join((document.title, *document.aliases, *chunk.heading_path, *document.user_tags))
+        text = f"{around}\n{self._store.slice(document.content_hash, chunk.start, chunk.end)}"
         for query, weights in queries:
-            reading = read_around(self._store, candidate.document, candidate.chunk, query, _WINDOW)
+            matched = {match.term for match in find_matches(text, query, document.language)}
             total = sum(weights.values())
-            matched = sum(weights[term] for term in reading.matched if term in weights)
-            if total and matched / total >= _LEAST_SHARE:
+            if total and sum(weight for term, weight in weights.items() if term in matched) >= _LEAST_SHARE * total:
                 return True
         return False
 
