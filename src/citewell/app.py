@@ -47,11 +47,13 @@ if TYPE_CHECKING:
     from citewell.domain.packs import ResearchPack
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import RunProfile, RunResult, Surface
+    from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.recording.store import RunStore
     from citewell.runner.desk import RunDesk
     from citewell.runner.driver import Perform
 
 SUMMARY_CHARS = 400
+MAX_TOPIC_CHARS = 200
 
 
 class SystemClock:
@@ -73,6 +75,7 @@ class PackOptions:
     include_related: bool | None = None
     related_limit: int | None = None
     topic: str | None = None
+    topic_brief: bool | None = None
 
 
 class Engine:
@@ -302,6 +305,32 @@ class Engine:
         rows = related_rows(self.corpus, key, max_chars, limit)
         return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key))
 
+    def topic_brief(
+        self,
+        topic: str,
+        *,
+        seed_limit: int | None = None,
+        related_limit: int | None = None,
+        filters: Filters | None = None,
+    ) -> TopicBrief:
+        """How a topic hangs together in the corpus: documents, tags, entities, and what connects them."""
+        from citewell.packs import topic_brief as briefs
+
+        seeds = briefs.SEED_LIMIT if seed_limit is None else seed_limit
+        related = briefs.RELATED_LIMIT if related_limit is None else related_limit
+        check_between("limit", seeds, 1, briefs.MAX_SEEDS)
+        check_between("related_limit", related, 0, briefs.MAX_RELATED)
+        named = _topic(check_question(topic)) or ""
+        return briefs.TopicBriefs(self.corpus).brief(named, filters or Filters(), seeds, related)
+
+    def entity_map(self, name: str, *, limit: int | None = None, filters: Filters | None = None) -> EntityMap:
+        """What a name means, its other names, and where it is mentioned; several meanings are listed."""
+        from citewell.packs import entity_map as maps
+
+        most = maps.DOCUMENT_LIMIT if limit is None else limit
+        check_between("limit", most, 1, maps.MAX_DOCUMENTS)
+        return maps.EntityMaps(self.corpus).map(canonicalize(name), filters or Filters(), most)
+
     def _no_document(self, key: str) -> NotFound:
         similar = self.corpus.similar_keys(key)
         fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."
@@ -319,6 +348,7 @@ class Engine:
     ) -> ResearchPack:
         """The evidence for a question, without writing a trace."""
         from citewell.packs.build import PackBuilder
+        from citewell.packs.topic_brief import TopicBriefs, with_brief
         from citewell.planning.chat_prompt import parse_chat_prompt
         from citewell.planning.strategy import plan_question
 
@@ -329,8 +359,15 @@ class Engine:
         prompt = parse_chat_prompt(check_question(question))
         if not prompt.current.strip():
             raise BadInput("The question is empty.", fix="Write the question under 'Current question:'.")
-        plan = plan_question(prompt, filters or Filters(), limits, topic=chosen.topic)
-        return PackBuilder(self.corpus).build(question, plan)
+        plan = plan_question(
+            *(prompt, filters or Filters(), limits),
+            topic=_topic(chosen.topic),
+            include_topic_brief=chosen.topic_brief,
+        )
+        pack = PackBuilder(self.corpus).build(question, plan)
+        if not plan.include_topic_brief or not plan.topic:
+            return pack
+        return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
 
     def research(
         self,
@@ -364,7 +401,8 @@ class Engine:
             filters=filters or Filters(),
             limits=limits,
             max_evidence_chars=evidence_chars,
-            topic=chosen.topic,
+            topic=_topic(chosen.topic),
+            topic_brief=chosen.topic_brief,
             deadline_seconds=deadline_seconds,
             configured_model=self.settings.model,
         )
@@ -400,6 +438,14 @@ class Engine:
         from citewell.diagnosis import examine
 
         return examine(self.settings)
+
+
+def _topic(topic: str | None) -> str | None:
+    """A topic the caller named, checked; a blank one is none."""
+    named = " ".join(canonicalize(topic or "").split())
+    if len(named) > MAX_TOPIC_CHARS:
+        raise BadInput(f"The topic has {len(named):,} characters.", fix="Name it in a few words, or ask a question.")
+    return named or None
 
 
 def open_engine(settings: Settings, clock: Clock | None = None) -> Engine:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from citewell.domain.runs import JudgeResult
+from citewell.domain.topics import TopicBrief
 from citewell.runner.actions import (
     Action,
     ActionFailed,
+    BriefTopic,
     CancelRequested,
     DeadlinePassed,
     Drafted,
@@ -26,6 +28,7 @@ from citewell.runner.actions import (
     Retrieve,
     Retrieved,
     TextsKept,
+    TopicBriefed,
     Verified,
     Verify,
 )
@@ -182,3 +185,40 @@ def test_nothing_changes_a_run_that_is_over() -> None:
     taken, _ = play(CancelRequested())
     again = step(taken.state, FOUND, 9.0, None)
     assert (again.state, again.actions) == (taken.state, ())
+
+
+# Topic briefs
+
+OVERVIEW = "What do I know about the lamp?"
+BRIEF = TopicBrief("the lamp", ("vault_note",), 12, 8, "Derived from 1 document, …", (), (), (), ())
+WANTED = (PlanMade(plan(OVERVIEW)), Retrieved(pack(row("note:a", "lamp"), question=OVERVIEW)))
+
+
+def test_a_wanted_brief_is_gathered_once_after_the_first_evidence_and_goes_into_the_pack() -> None:
+    taken, asked = play(*WANTED, TopicBriefed(BRIEF), Inspected(()), Judged(ENOUGH), *WRITTEN, TextsKept(()))
+    assert asked == [MakePlan, Retrieve, BriefTopic, Inspect, JudgeCoverage, Prepare, Extract, Verify, KeepTexts]
+    assert taken.state.pack is not None
+    assert (taken.state.pack.topic_brief, taken.state.pack.mode) == (BRIEF, "topic_brief_and_evidence")
+    assert [found.source_key for found in taken.state.pack.evidence] == ["note:a"]
+
+
+def test_a_brief_that_fails_is_a_warning_and_the_run_goes_on() -> None:
+    taken, asked = play(*WANTED, ActionFailed("error", "no"), Inspected(()), Judged(ENOUGH), *WRITTEN, TextsKept(()))
+    assert asked[-1] is KeepTexts
+    assert taken.state.warnings == ("topic_brief_failed",)
+    assert taken.state.stop_reason == "enough_evidence"
+
+
+def test_a_brief_under_way_is_let_go_of_when_the_run_is_to_finish() -> None:
+    taken, asked = play(*WANTED, FinishRequested())
+    assert asked == [MakePlan, Retrieve, BriefTopic, Prepare]
+    assert taken.state.pack is not None
+    assert taken.state.pack.topic_brief is None
+
+
+def test_a_retry_does_not_gather_the_brief_again() -> None:
+    again = Retrieved(pack(row("note:c", "lit"), question=OVERVIEW))
+    taken, asked = play(*WANTED, TopicBriefed(BRIEF), Inspected(()), Judged(RETRY), again, Judged(WEAK))
+    assert asked.count(BriefTopic) == 1
+    assert taken.state.pack is not None
+    assert taken.state.pack.topic_brief == BRIEF

@@ -79,6 +79,12 @@ def test_every_command_prints_one_document_that_fits_its_schema(program: Program
     assert program.json("related", "note:vault/lamp")["unresolved"] == ["Nowhere"]
     assert program.json("get", "note:vault/lamp", "--content-mode", "full")["text"] == NOTES["Lamp.md"]
     assert len(program.json("get", "note:vault/lamp", "note:vault/oil")["documents"]) == 2
+    topic = program.json("topics", "lamp")
+    assert (topic["nodes"][0]["id"], topic["topic"]) == ("note:vault/lamp", "lamp")
+    leith = program.json("entities", "Leith")
+    assert (leith["status"], [one["source_key"] for one in leith["documents"]]) == ("found", ["note:vault/oil"])
+    briefed = program.json("research", "--retrieval-only", "lamp oil", "--topic", "lamp")
+    assert (briefed["mode"], briefed["topic_brief"]["topic"]) == ("topic_brief_and_evidence", "lamp")
     pack = program.json("research", "--retrieval-only", "when was the lamp lit?")
     assert (pack["schema_version"], "topic_brief" in pack) == ("research_pack.v1", False)
 
@@ -86,6 +92,7 @@ def test_every_command_prints_one_document_that_fits_its_schema(program: Program
 def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program, tmp_path: Path) -> None:
     result = program.json("research", "When was the lamp lit?")
     run = result["run_id"]
+    assert "topic_brief" not in result["pack"]
     assert (result["answer_status"], result["model"], "1859" in result["answer"]) == ("ok", "extractive", True)
     assert program.json("runs", "list")["runs"][0]["run_id"] == run
     assert program.json("runs", "show", run)["result"]["answer"] == result["answer"]
@@ -348,3 +355,17 @@ def test_help_teaches_by_example(program: Program, command: str) -> None:
     assert "Usage: citewell" in done.stdout
     if command not in ("doctor", "demo"):
         assert "Example" in done.stdout
+
+
+def test_topics_and_entities_read_well_and_say_what_to_do(program: Program) -> None:
+    shown = program.run("topics", "lamp")
+    assert (shown.returncode, "Derived from" in shown.stdout, "Connections" in shown.stdout) == (0, True, True)
+    empty = program.run("topics", "zirconium")
+    assert (empty.returncode, "Nothing in the corpus" in empty.stderr) == (0, True)
+    found = program.run("entities", "leith")
+    assert (found.returncode, "1 mention, first at" in found.stdout) == (0, True)
+    assert program.json("entities", "Lieth", code=3)["error"]["code"] == "not_found"
+    assert program.json("topics", "lamp", "--limit", "99", code=2)["error"]["code"] == "bad_input"
+    assert program.run("research", "--retrieval-only", "What do I know about the lamp?").stdout.count("Topic:") == 1
+    without = program.json("research", "--retrieval-only", "What do I know about the lamp?", "--no-topic-brief")
+    assert (without["mode"], "topic_brief" in without) == ("evidence_only", False)

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
+from citewell.domain.topics import TopicBrief
 from citewell.runner.actions import digest
-from citewell.synthesis.packing import EXACT_TAG_RESERVED_CHARS, prepare_synthesis
+from citewell.synthesis.packing import (
+    EXACT_TAG_RESERVED_CHARS,
+    TOPIC_BRIEF_MIN_REMAINING_CHARS,
+    TOPIC_BRIEF_SUMMARY_MAX_CHARS,
+    prepare_synthesis,
+)
 from runner.plays import pack, row
 
 
@@ -87,3 +93,44 @@ def test_a_pack_read_back_from_a_record_gives_the_same_input() -> None:
     counted = replace(found, coverage=replace(found.coverage, term_chunks={"zinc": 0, "lamp": 3, "iron": 0}))
     read_back = msgspec.convert(msgspec.json.decode(msgspec.json.encode(counted, order="deterministic")), ResearchPack)
     assert digest(prepare_synthesis(read_back)) == digest(prepare_synthesis(counted))
+
+
+def briefed(found: ResearchPack, summary: str) -> ResearchPack:
+    brief = TopicBrief("the lamp", (), 12, 8, summary, (), (), (), ())
+    return replace(found, topic_brief=brief, mode="topic_brief_and_evidence")
+
+
+SUMMARY = "Derived from 1 document, sentences as they stand:\nThe lamp was lit. [note:9]\nIt went out. [note:8]"
+
+
+def test_a_topics_summary_stands_between_the_evidence_and_the_related_rows_and_is_no_source() -> None:
+    related = row("note:related", related_to="note:0", text="r" * 100)
+    prepared = prepare_synthesis(briefed(pack(*rows(2, 100), related), SUMMARY))
+    assert [source.source_key for source in prepared.sources] == ["note:0", "note:1", "note:related"]
+    places = [
+        prepared.text.index(part) for part in ("[2] note:1", "Topic brief: the lamp", SUMMARY, "[3] note:related")
+    ]
+    assert places == sorted(places)
+    assert "not to be cited" in prepared.text
+    assert prepared.truncation.evidence_chars_used == len(prepared.text)
+
+
+def test_a_topics_summary_needs_two_thousand_characters_to_spare() -> None:
+    found = briefed(pack(*rows(2, 1_000)), SUMMARY)
+    bare = len(prepare_synthesis(pack(*rows(2, 1_000))).text)
+    assert (TOPIC_BRIEF_MIN_REMAINING_CHARS, TOPIC_BRIEF_SUMMARY_MAX_CHARS) == (2_000, 2_000)
+    # Two characters of each row are kept spare for its number.
+    enough = bare + 2 * 2 + TOPIC_BRIEF_MIN_REMAINING_CHARS
+    assert "Topic brief" in prepare_synthesis(found, enough).text
+    assert "Topic brief" not in prepare_synthesis(found, enough - 1).text
+
+
+def test_a_topics_summary_is_cut_at_a_whole_line_and_never_breaks_the_budget() -> None:
+    line = "The lamp was lit by the keeper on that very evening. [note:9]\n"
+    for budget in range(2_300, 6_000, 97):
+        prepared = prepare_synthesis(briefed(pack(*rows(1, 50)), line * 60), budget)
+        assert len(prepared.text) <= budget
+        if "Topic brief" in prepared.text:
+            shown = prepared.text.partition("not to be cited)\n")[2].rstrip("\n")
+            assert len(shown) <= TOPIC_BRIEF_SUMMARY_MAX_CHARS
+            assert set(shown.split("\n")) == {line.rstrip("\n")}

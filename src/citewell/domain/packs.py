@@ -8,6 +8,7 @@ from typing import Literal
 from citewell.domain.documents import ContentMode
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import QueryPlan
+from citewell.domain.topics import TopicBrief
 
 PACK_SCHEMA_VERSION = "research_pack.v1"
 
@@ -69,21 +70,6 @@ class NextStep:
     action: NextAction
     label: str
     params: NextStepParams
-
-
-@dataclass(frozen=True, slots=True)
-class TopicBrief:
-    """A topic's place in the corpus; present only when asked for or inferred."""
-
-    topic: str
-    source_types: tuple[str, ...]
-    seed_limit: int
-    related_limit: int
-    summary: str
-    pivots: tuple[str, ...]
-    entities: tuple[str, ...]
-    nodes: tuple[str, ...]
-    edges: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

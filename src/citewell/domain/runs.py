@@ -111,6 +111,7 @@ class RunRequest:
     max_evidence_chars: int
     model: str = "extractive"
     topic: str | None = None
+    topic_brief: bool | None = None
     deadline_seconds: float | None = None
     configured_model: str = "extractive"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.planning.chat_prompt import ChatPrompt
 from citewell.planning.normalizer import Normalized, is_frame, is_function_word, is_intent, normalize, tag_queries
+from citewell.planning.overviews import overview_topic
 from citewell.text.words import QueryToken
 
 MAX_CONCEPTS = 12
@@ -19,10 +20,16 @@ def plan_question(
     limits: Limits,
     *,
     topic: str | None = None,
-    include_topic_brief: bool = False,
+    include_topic_brief: bool | None = None,
 ) -> QueryPlan:
-    """The plan for a question, the same each time, without a model or an index."""
+    """The plan for a question, the same each time, without a model or an index.
+
+    A topic's brief goes with the evidence when it is asked for, or else when a topic is named or the question wants an
+    overview of one.
+    """
     question = normalize(prompt.current)
+    named = topic or overview_topic(prompt.current)
+    with_brief = named is not None if include_topic_brief is None else include_topic_brief
     concepts = tuple(_concepts(question))[:MAX_CONCEPTS]
     return QueryPlan(
         text_query=question.text,
@@ -33,9 +40,14 @@ def plan_question(
         filters=filters,
         limits=limits,
         source_keys=tuple(dict.fromkeys((*question.source_keys, *prompt.pinned))),
-        topic=topic,
-        include_topic_brief=include_topic_brief,
+        topic=(named or _topic_of(question)) if with_brief else topic,
+        include_topic_brief=with_brief,
     )
+
+
+def _topic_of(question: Normalized) -> str | None:
+    """What a question is about, where no topic is named."""
+    return " ".join(token.text for token in question.content[:MAX_CONCEPTS])[:200] or None
 
 
 def _concepts(question: Normalized) -> Iterator[Concept]:

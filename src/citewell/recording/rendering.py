@@ -84,6 +84,7 @@ def render_markdown(result: RunResult, events: Sequence[RunEvent], *, draft: Dra
         ("Sources", [line for citation in result.citations for line in _source(citation)]),
         ("Disagreements", [_disagreement(found.about, found.values, found.note) for found in result.contradictions]),
         ("Key evidence", _key_evidence(result)),
+        ("Topic", _topic(result)),
         ("Warnings", [f"- {escape(warning)}" for warning in _warnings(result)]),
         ("Why it stopped", _ending(result)),
         ("Notes", _notes(result)),
@@ -151,6 +152,14 @@ def _key_evidence(result: RunResult) -> list[str]:
     lines = [line for row in rows[:KEY_EVIDENCE_ROWS] for line in _why_it_won(row)]
     more = len(rows) - KEY_EVIDENCE_ROWS
     return [*lines, f"- and {more} more in `run.json`"] if more > 0 else lines
+
+
+def _topic(result: RunResult) -> list[str]:
+    brief = result.pack.topic_brief if result.pack else None
+    if brief is None:
+        return []
+    pivots = [f"- {_title(pivot.label)}: {escape(pivot.reason)}" for pivot in brief.pivots]
+    return [f"{escape(brief.topic)}: derived from the corpus, no evidence.", "", *(pivots or ["- nothing connects it"])]
 
 
 def _why_it_won(row: EvidenceRow) -> list[str]:
@@ -295,6 +304,9 @@ _DECISIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "planned": _planned,
     "retrieved": lambda data: (
         f"rows found: {len(_items(data, 'keys'))}. {escape(_field(data, 'recall_note'))}".rstrip()
+    ),
+    "topic_briefed": lambda data: (
+        f"briefed on {escape(_field(data, 'topic'))}: {_field(data, 'nodes')} nodes, {_field(data, 'edges')} edges"
     ),
     "judged": _judged,
     "retried": _merged("searched again"),

@@ -18,6 +18,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import JudgeResult, Stage
+from citewell.domain.topics import TopicBrief
 
 # Actions
 
@@ -28,6 +29,7 @@ class MakePlan:
     filters: Filters
     limits: Limits
     topic: str | None
+    topic_brief: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,16 @@ class Retrieve:
     question: str
     plan: QueryPlan
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class BriefTopic:
+    """Gather the brief of a topic; it goes beside the evidence and never into it."""
+
+    topic: str
+    filters: Filters
+    seed_limit: int
+    related_limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +106,10 @@ class KeepTexts:
     texts: tuple[tuple[str, str], ...]
 
 
-Action = MakePlan | Retrieve | Inspect | Expand | JudgeCoverage | Prepare | Extract | Verify | KeepTexts
+Action = MakePlan | Retrieve | BriefTopic | Inspect | Expand | JudgeCoverage | Prepare | Extract | Verify | KeepTexts
 ActionKind = Literal["io", "compute"]
 
-IO_ACTIONS = (Retrieve, Inspect, Expand, KeepTexts)
+IO_ACTIONS = (Retrieve, BriefTopic, Inspect, Expand, KeepTexts)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -107,6 +119,7 @@ def kind_of(action: Action) -> ActionKind:
 STAGES: dict[type[Any], Stage] = {
     MakePlan: "plan",
     Retrieve: "retrieve",
+    BriefTopic: "retrieve",
     Inspect: "inspect_top",
     JudgeCoverage: "judge_coverage",
     Expand: "optional_expand_or_retry",
@@ -136,6 +149,11 @@ class PlanMade:
 class Retrieved:
     pack: ResearchPack
     report: RetrievalReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicBriefed:
+    brief: TopicBrief
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +217,7 @@ class DeadlinePassed:
 Observation = (
     PlanMade
     | Retrieved
+    | TopicBriefed
     | Inspected
     | Expanded
     | Judged
@@ -218,6 +237,7 @@ _OBSERVATIONS: dict[str, type[Any]] = {
     for entry in (
         PlanMade,
         Retrieved,
+        TopicBriefed,
         Inspected,
         Expanded,
         Judged,

@@ -8,6 +8,7 @@ from citewell.planning.chat_prompt import parse_chat_prompt
 from citewell.planning.strategy import plan_question
 from citewell.runner.actions import (
     Action,
+    BriefTopic,
     Drafted,
     Expand,
     Extract,
@@ -35,7 +36,15 @@ def compute(action: Action) -> Observation:
     match action:
         case MakePlan():
             prompt = parse_chat_prompt(action.question)
-            return PlanMade(plan_question(prompt, action.filters, action.limits, topic=action.topic))
+            return PlanMade(
+                plan_question(
+                    prompt,
+                    action.filters,
+                    action.limits,
+                    topic=action.topic,
+                    include_topic_brief=action.topic_brief,
+                )
+            )
         case JudgeCoverage():
             result = judge(
                 action.pack,
@@ -50,7 +59,7 @@ def compute(action: Action) -> Observation:
             return Drafted(extract(action.prepared, action.plan))
         case Verify():
             return Verified(verify(action.question, action.draft, action.prepared, action.plan))
-        case Retrieve() | Inspect() | Expand() | KeepTexts():
+        case Retrieve() | BriefTopic() | Inspect() | Expand() | KeepTexts():
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:
             assert_never(action)

@@ -10,8 +10,10 @@ from citewell.domain.documents import DocumentView
 from citewell.domain.errors import NotFound
 from citewell.packs.build import PackBuilder, PackStore
 from citewell.packs.related import related_rows
+from citewell.packs.topic_brief import TopicBriefs, TopicStore
 from citewell.runner.actions import (
     Action,
+    BriefTopic,
     Expand,
     Expanded,
     Inspect,
@@ -21,6 +23,7 @@ from citewell.runner.actions import (
     Retrieve,
     Retrieved,
     TextsKept,
+    TopicBriefed,
 )
 
 
@@ -33,10 +36,14 @@ class View(Protocol):
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
 
 
+class CorpusStore(PackStore, TopicStore, Protocol):
+    """What a run asks of the corpus."""
+
+
 class CorpusOutside:
     """The corpus as a run reaches it."""
 
-    def __init__(self, store: PackStore, view: View, keep: Keep) -> None:
+    def __init__(self, store: CorpusStore, view: View, keep: Keep) -> None:
         self._store = store
         self._view = view
         self._keep = keep
@@ -49,6 +56,9 @@ class CorpusOutside:
         match action:
             case Retrieve():
                 return Retrieved(*PackBuilder(self._store).build_with_report(action.question, action.plan))
+            case BriefTopic():
+                briefs = TopicBriefs(self._store)
+                return TopicBriefed(briefs.brief(action.topic, action.filters, action.seed_limit, action.related_limit))
             case Inspect():
                 return Inspected(tuple(self._views(action)))
             case Expand():

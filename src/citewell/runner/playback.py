@@ -237,7 +237,13 @@ def _recorded_times(events: Sequence[RunEvent]) -> list[float]:
     return [float(event.body["elapsed"]) for event in observed]
 
 
-_ANSWERS = {"Retrieve": "Retrieved", "Inspect": "Inspected", "Expand": "Expanded", "KeepTexts": "TextsKept"}
+_ANSWERS = {
+    "Retrieve": "Retrieved",
+    "BriefTopic": "TopicBriefed",
+    "Inspect": "Inspected",
+    "Expand": "Expanded",
+    "KeepTexts": "TextsKept",
+}
 
 
 def _recorded_observations(events: Sequence[RunEvent]) -> dict[str, list[RunEvent]]:

@@ -31,6 +31,7 @@ from citewell.domain.run_reports import (
     RunView,
 )
 from citewell.domain.runs import RunResult
+from citewell.domain.topics import EntityMap, TopicBrief
 from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorDocument
 
 
@@ -45,6 +46,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "collections": (CollectionList,),
     "demo": (DemoReport,),
     "doctor": (DoctorReport,),
+    "entities": (EntityMap,),
     "error": (ErrorDocument,),
     "get": (DocumentView, DocumentList),
     "related": (RelatedResult,),
@@ -64,6 +66,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "search": (SearchResult,),
     "stats": (Stats,),
     "status": (CorpusStatus,),
+    "topics": (TopicBrief,),
 }
 
 

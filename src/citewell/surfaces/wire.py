@@ -15,10 +15,15 @@ OMITTED_WHEN_NONE = frozenset({"topic_brief"})
 
 def to_document(value: object) -> Any:
     """A value as plain JSON data."""
-    document = msgspec.to_builtins(value)
-    if isinstance(document, dict):
-        return {key: entry for key, entry in document.items() if entry is not None or key not in OMITTED_WHEN_NONE}
-    return document
+    return _without_nothing(msgspec.to_builtins(value))
+
+
+def _without_nothing(document: Any) -> Any:
+    if not isinstance(document, dict):
+        return document
+    kept = {key: entry for key, entry in document.items() if entry is not None or key not in OMITTED_WHEN_NONE}
+    # A pack is the same document wherever it stands: on its own, in a run, in a run that is shown.
+    return {key: _without_nothing(entry) if key in ("pack", "result") else entry for key, entry in kept.items()}
 
 
 def to_json(value: object) -> bytes:

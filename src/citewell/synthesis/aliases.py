@@ -6,16 +6,9 @@ such a turn of phrase count, and they count for every passage of that document.
 
 from __future__ import annotations
 
-import re
-
-_INTRODUCED = re.compile(
-    r"""\b(?:(?:better[ ]|also[ ]|formerly[ ])?known[ ]as|a\.?k\.?a\.?|alias(?:es)?|handle|nickname|nicknamed|formerly
-      |goes[ ]by|answers[ ]to|(?:posts|commits|signs|writes|publishes|trades|trading)[ ](?:\w+[ ])?as|renamed|called)
-      [:]?[ ]["'“‘*_`]{0,3}(@?[\w][\w.-]*)""",
-    re.VERBOSE | re.IGNORECASE,
-)
+from citewell.corpus.aliases import introduced_names
 
 
 def aliases_in(text: str) -> str:
     """The names a text introduces for its subject, separated by spaces."""
-    return " ".join(dict.fromkeys(match[1] for match in _INTRODUCED.finditer(text)))
+    return " ".join(dict.fromkeys(introduced_names(text)))

@@ -1,7 +1,8 @@
 """Packing: which evidence a synthesizer gets, in which order, within one budget of characters. Pure.
 
-Question, plan and coverage always; primary evidence in rank order; a real reserve for one exact-tag example; related
-rows last. Only the bottom-most included row is ever trimmed; what does not fit is named.
+Question, plan and coverage always; primary evidence in rank order; a real reserve for one exact-tag example; a topic's
+summary where there is room to spare; related rows last. Only the bottom-most included row is ever trimmed; what does
+not fit is named. The summary is derived: it has no number, so that nothing can cite it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from citewell.domain.packs import ResearchPack
 
 MAX_EVIDENCE_CHARS = 24_000
 EXACT_TAG_RESERVED_CHARS = 2_000
+TOPIC_BRIEF_MIN_REMAINING_CHARS = 2_000
+TOPIC_BRIEF_SUMMARY_MAX_CHARS = 2_000
 # A trimmed row shorter than this shows too little to be worth its place.
 _LEAST_TRIMMED_CHARS = 200
 
@@ -31,9 +34,13 @@ def prepare_synthesis(pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE
     budget = _Budget(max_evidence_chars - len(head))
     sources = [*budget.take(primary, "primary", keep_free=reserve)]
     sources += budget.take(tagged[:1], "exact_tag")
+    before = len(sources)
+    brief = _topic_summary(pack, budget.left)
+    budget.left -= len(brief)
     sources += budget.take([*tagged[1:], *related], "related")
     numbered = tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
-    text = head + "".join(render_source(source) for source in numbered)
+    rendered = [render_source(source) for source in numbered]
+    text = "".join((head, *rendered[:before], brief, *rendered[before:]))
     truncation = Truncation(max_evidence_chars, len(text), tuple(budget.dropped), budget.trimmed)
     # In an order of their own: a pack read back from a record has its counts in another one.
     unseen = tuple(sorted(term for term, count in pack.coverage.term_chunks.items() if count == 0))
@@ -112,6 +119,18 @@ def render_source(source: PreparedSource) -> str:
     where = source.note_path or source.url or ""
     kind = f"({source.role}, {source.source_type})"
     return f"[{source.n}] {source.title} {kind} {source.source_key} {where}\n{source.text}\n\n"
+
+
+def _topic_summary(pack: ResearchPack, left: int) -> str:
+    """The summary of the topic, whole lines of it, where enough room is left; marked as what it is."""
+    if pack.topic_brief is None or not pack.topic_brief.summary or left < TOPIC_BRIEF_MIN_REMAINING_CHARS:
+        return ""
+    head = f"Topic brief: {pack.topic_brief.topic} (derived, for orientation only; not a source, not to be cited)\n"
+    room = min(TOPIC_BRIEF_SUMMARY_MAX_CHARS, left - len(head) - 2)
+    summary = pack.topic_brief.summary
+    if len(summary) > room:
+        summary = summary[: max(0, summary.rfind("]\n", 0, room) + 1)]
+    return f"{head}{summary}\n\n" if summary else ""
 
 
 def _head(pack: ResearchPack) -> str:

@@ -21,7 +21,7 @@ DOCUMENT_COLUMNS = (
     "d.id, d.source_key, d.kind, d.source_type, o.name, d.title, x.content_hash, x.length, d.note_path, d.url,"
     " d.author, d.language, d.aliases, d.created, d.saved, d.modified"
 )
-_FROM_DOCUMENTS = "FROM documents d JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
+FROM_DOCUMENTS = "FROM documents d JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
 
 
 def document_from(row: Sequence[Any], tags: tuple[str, ...]) -> Document:
@@ -50,14 +50,14 @@ def document_from(row: Sequence[Any], tags: tuple[str, ...]) -> Document:
 
 def find_document(connection: apsw.Connection, key: str) -> Document | None:
     """The document with this key."""
-    row = fetch_one(connection, f"SELECT {DOCUMENT_COLUMNS} {_FROM_DOCUMENTS} WHERE d.source_key = ?", (key,))
+    row = fetch_one(connection, f"SELECT {DOCUMENT_COLUMNS} {FROM_DOCUMENTS} WHERE d.source_key = ?", (key,))
     return None if row is None else document_from(row, _tags(connection, int(row[0])))
 
 
 def documents_by_ids(connection: apsw.Connection, ids: Sequence[int]) -> dict[int, Document]:
     rows = fetch_rows(
         connection,
-        f"SELECT {DOCUMENT_COLUMNS} {_FROM_DOCUMENTS} WHERE d.id IN (SELECT value FROM json_each(?))",
+        f"SELECT {DOCUMENT_COLUMNS} {FROM_DOCUMENTS} WHERE d.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
     return {int(row[0]): document_from(row, _tags(connection, int(row[0]))) for row in rows}

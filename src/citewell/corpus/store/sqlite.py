@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import apsw
 
@@ -27,6 +27,12 @@ from citewell.text.language import LANGUAGES
 
 T = TypeVar("T")
 _REMEMBERED = 32
+# A search from a cold shell must not wait for what only topics and entities need: the methods import it themselves.
+if TYPE_CHECKING:
+    from citewell.corpus.entities import WrittenLink
+    from citewell.corpus.store.graph import KnownName
+    from citewell.corpus.topics import GraphLink
+
 APPLICATION_ID = 0x43574331  # "CWC1"
 
 
@@ -223,6 +229,38 @@ class SqliteCorpus:
 
     def unresolved_links(self, key: str) -> tuple[str, ...]:
         return related.unresolved(self.database.reader(), key)
+
+    # Names and the graph
+
+    def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]:
+        from citewell.corpus.store import graph
+
+        return graph.documents_by_keys(self.database.reader(), keys, filters)
+
+    def documents_named(self, name: str, forms: Sequence[str]) -> list[Document]:
+        from citewell.corpus.store import graph
+
+        return graph.documents_named(self.database.reader(), name, forms)
+
+    def near_names(self, name: str) -> list[KnownName]:
+        from citewell.corpus.store import graph
+
+        return graph.near_names(self.database.reader(), name)
+
+    def near_terms(self, word: str) -> list[str]:
+        from citewell.corpus.store import graph
+
+        return graph.near_terms(self.database.reader(), word)
+
+    def links_around(self, keys: Sequence[str]) -> list[GraphLink]:
+        from citewell.corpus.store import graph
+
+        return graph.links_around(self.database.reader(), keys)
+
+    def links_written(self, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]:
+        from citewell.corpus.store import graph
+
+        return graph.links_written(self.database.reader(), keys)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget documents with their texts and derived data; their files are read again by the next `add`."""

@@ -1,7 +1,7 @@
 """The `local` playbook: the corpus alone, bounded. Pure.
 
-plan → retrieve → inspect the top rows → judge → at most one focused retry or one related expansion → prepare →
-extract → verify → keep the cited texts.
+plan → retrieve → the topic's brief where it is wanted → inspect the top rows → judge → at most one focused retry or one
+related expansion → prepare → extract → verify → keep the cited texts.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import assert_never
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan, Variant
 from citewell.domain.runs import Failure, JudgeResult, StopReason
+from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
 from citewell.runner.actions import (
     Action,
     ActionFailed,
+    BriefTopic,
     CancelRequested,
     DeadlinePassed,
     Drafted,
@@ -35,6 +37,7 @@ from citewell.runner.actions import (
     Retrieve,
     Retrieved,
     TextsKept,
+    TopicBriefed,
     Verified,
     Verify,
     stage_of,
@@ -48,7 +51,8 @@ def opening(state: RunState) -> Play:
     """A run begins with understanding the question; related rows enter only by the judged expansion."""
     request = state.request
     limits = replace(request.limits, include_related=False)
-    return Play(state, (MakePlan(request.question, request.filters, limits, request.topic),))
+    plan = MakePlan(request.question, request.filters, limits, request.topic, request.topic_brief)
+    return Play(state, (plan,))
 
 
 def observed(state: RunState, observation: Observation) -> Play:
@@ -60,6 +64,11 @@ def observed(state: RunState, observation: Observation) -> Play:
             return _first_evidence(_counted(state, observation), pack)
         case Retrieved(pack=pack):
             return _retried(_counted(state, observation), pack)
+        case TopicBriefed(brief=brief):
+            assert state.pack is not None
+            data = {"topic": brief.topic, "nodes": len(brief.nodes), "edges": len(brief.edges)}
+            inspected = _inspect(replace(state, pack=with_brief(state.pack, brief)))
+            return replace(inspected, decisions=(Decision("topic_briefed", data), *inspected.decisions))
         case Inspected(views=views):
             assert state.pack is not None
             pack = merge_inspection(state.pack, views)
@@ -106,6 +115,7 @@ def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Play:
         "concepts": [concept.name for concept in plan.concepts],
         "variants": [variant.query for variant in plan.query_variants],
         "planner_status": plan.planner_status,
+        "topic": plan.topic if plan.include_topic_brief else None,
     }
     after = replace(state, queries_tried=tried, spend=spend)
     return Play(after, (Retrieve(state.request.question, plan, attempt),), (Decision("planned", data),))
@@ -123,12 +133,20 @@ def _first_evidence(state: RunState, pack: ResearchPack) -> Play:
     after = replace(after, retrieved_keys=_seen(after, pack))
     data = {"keys": [row.source_key for row in pack.evidence], "recall_note": pack.coverage.recall_note}
     decisions = (Decision("retrieved", data),)
+    plan = pack.query_plan
+    if plan.include_topic_brief and plan.topic:
+        return Play(after, (BriefTopic(plan.topic, plan.filters, SEED_LIMIT, RELATED_LIMIT),), decisions)
+    inspected = _inspect(after)
+    return replace(inspected, decisions=(*decisions, *inspected.decisions))
+
+
+def _inspect(state: RunState) -> Play:
+    assert state.pack is not None
+    pack = state.pack
     if not pack.evidence:
-        judged = _judge(after)
-        return replace(judged, decisions=(*decisions, *judged.decisions))
+        return _judge(state)
     keys = tuple(row.source_key for row in pack.evidence[: state.budget.inspect_rows])
-    inspect = Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars)
-    return Play(after, (inspect,), decisions)
+    return Play(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars),))
 
 
 def _seen(state: RunState, pack: ResearchPack) -> tuple[str, ...]:
@@ -240,6 +258,9 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
     """What a failed action means: some are only a loss, others end the run with what it has."""
     decision = Decision("action_failed", {"stage": failure.stage, "code": failure.code, "message": failure.message})
     match action:
+        case BriefTopic():
+            inspected = _inspect(replace(state, warnings=(*state.warnings, "topic_brief_failed")))
+            return replace(inspected, decisions=(decision, *inspected.decisions))
         case Inspect():
             judged = _judge(replace(state, warnings=(*state.warnings, "inspection_failed")))
             return replace(judged, decisions=(decision, *judged.decisions))

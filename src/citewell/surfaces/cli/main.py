@@ -41,6 +41,8 @@ _COMMANDS = {
     "runs": "runs:runs",
     "get": "reading:get",
     "related": "reading:related",
+    "topics": "topics:topics",
+    "entities": "topics:entities",
     "collections": "corpus:collections",
     "remove": "corpus:remove",
     "stats": "corpus:stats",

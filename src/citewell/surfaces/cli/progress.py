@@ -38,6 +38,8 @@ def _decision(name: str, data: dict[str, Any]) -> str | None:
             return f"  {len(data['variants'])} queries: {' | '.join(data['variants'])}"
         case "retrieved":
             return f"  {len(data['keys'])} rows: {data['recall_note']}"
+        case "topic_briefed":
+            return f"  topic {data['topic']}: {data['nodes']} nodes, {data['edges']} edges"
         case "judged":
             return f"  {data['verdict']}: {data['reason']}"
         case "retried":

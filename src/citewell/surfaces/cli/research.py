@@ -15,6 +15,7 @@ from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
 from citewell.surfaces.cli.reading import print_row
 from citewell.surfaces.cli.runs import show_result
+from citewell.surfaces.cli.topics import print_brief
 
 
 @click.command(short_help="Answer a question, with citations.")
@@ -33,7 +34,12 @@ from citewell.surfaces.cli.runs import show_result
 @click.option("--max-chars-per-doc", type=int, help="Size of each row's window (default 700).")
 @click.option("--include-related", is_flag=True, default=None, help="Add documents linked with the evidence.")
 @click.option("--related-limit", type=int, help="How many of those (default 2).")
-@click.option("--topic", metavar="TOPIC", help="The topic the question belongs to.")
+@click.option("--topic", metavar="TOPIC", help="The topic the question belongs to; its brief goes with the evidence.")
+@click.option(
+    "--topic-brief/--no-topic-brief",
+    default=None,
+    help="With or without a brief of the topic (default: where a topic is named or an overview is asked for).",
+)
 @click.option("--no-planner", is_flag=True, help="Plan without a model, as this version always does.")
 @click.option("--no-semantic", is_flag=True, help="Search by words only, as this version always does.")
 @click.option("--explain", is_flag=True, help="Say why each row won.")
@@ -50,6 +56,7 @@ def research(
     include_related: bool | None,
     related_limit: int | None,
     topic: str | None,
+    topic_brief: bool | None,
     explain: bool,
     profile: RunProfile,
     max_evidence_chars: int,
@@ -69,7 +76,7 @@ def research(
       citewell research "kelp line spacing" --tag kelp --json
       citewell research --retrieval-only "kelp line spacing"
     """
-    options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic)
+    options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic, topic_brief)
     filters = filters_from(chosen)
     with engine(ctx) as opened:
         if retrieval_only:
@@ -100,6 +107,9 @@ def print_pack(pack: ResearchPack, *, explain: bool) -> None:
     required = ", ".join(concept.name for concept in plan.required) or "nothing in particular"
     print_text(f"Looking for: {required}")
     print_text()
+    if pack.topic_brief is not None:
+        print_brief(pack.topic_brief)
+        print_text()
     for number, row in enumerate(pack.evidence, start=1):
         print_row(number, row, explain)
     for row in pack.exact_tag_evidence:

@@ -1,0 +1,89 @@
+"""What kind of thing a name names, by what the corpus says of it: tags, folders, and the words around it. Pure.
+
+Nothing is guessed from lists of first names or towns: where nothing tells, a name is just a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from citewell.domain.topics import EntityKind
+from citewell.text.folding import folded_text
+
+# Words of tags and folders that say what the documents below them are about.
+_KIND_WORDS: dict[EntityKind, frozenset[str]] = {
+    "person": frozenset(
+        """person people persons contact contacts author authors personen leute kontakte personne personnes gens persona
+        personas gente contactos pessoas persone люди человек 人 人物 人名 사람 인물""".split()
+    ),
+    "place": frozenset(
+        """place places location locations city cities ort orte lieu lieux lugar lugares luoghi место места 場所 地名
+        地点 장소""".split()
+    ),
+    "organisation": frozenset(
+        """organisation organisations organization organizations org orgs company companies firma firmen entreprise
+        entreprises empresa empresas организация 組織 公司 会社 회사""".split()
+    ),
+    "project": frozenset("project projects projekt projekte projet projets proyecto proyectos 项目 проект".split()),
+    "product": frozenset("product products tool tools produkt produkte produit produits producto productos".split()),
+}
+_TAG_PART = re.compile(r"[/_-]")
+PLACE_WORDS = frozenset(
+    """bay bridge castle city cliff county fjord forest glen harbour harbor head hill island islands isle lake loch
+    mount mountain point port quay river road sound square street valley village voe platz strasse straße
+    gasse insel rue avenue boulevard ile plaza calle isla""".split()
+)
+ORGANISATION_WORDS = frozenset(
+    """ab ag association bank bureau committee company corp corporation council department foundation gmbh group inc
+    institute limited llc ltd ministry oy plc society son sons trust union universität université universidad university
+    verein""".split()
+)
+HONORIFICS = frozenset("dr prof professor mr mrs ms sir dame rev captain capt herr frau mme madame don doña".split())
+SPEAKS_AFTER = re.compile(
+    r"['’]?\s(?:said|says|wrote|writes|told|tells|asked|asks|thinks|thought|replied|emailed|called|sagt|sagte|schrieb|dit"
+    r"|écrit|dijo|escribió)\b"
+)
+LOCATED_BEFORE = re.compile(r"(?<!\w)(?:in|near|towards|outside|nahe|près de|cerca de)\s$", re.IGNORECASE)
+
+
+def kind_of_document(tags: Iterable[str], note_path: str | None, source_type: str) -> EntityKind | None:
+    """What a document is about, where its tags, its folder or its source says so."""
+    for tag in tags:
+        kind = _kind_of_words(_TAG_PART.split(folded_text(tag)))
+        if kind:
+            return kind
+    folders = folded_text(note_path or "").split("/")[:-1]
+    return _kind_of_words(reversed(folders)) or ("project" if source_type == "github" else None)
+
+
+def _kind_of_words(words: Iterable[str]) -> EntityKind | None:
+    for word in words:
+        for kind, telling in _KIND_WORDS.items():
+            if word in telling:
+                return kind
+    return None
+
+
+def kind_of_spelling(words: list[str]) -> EntityKind | None:
+    """What the name itself says: its last word, a hump inside a word, a model number."""
+    last = folded_text(words[-1])
+    if len(words) > 1 and last in PLACE_WORDS:
+        return "place"
+    if len(words) > 1 and last in ORGANISATION_WORDS:
+        return "organisation"
+    if any(is_camel(word) or _is_model_number(word) for word in words):
+        return "product"
+    return None
+
+
+def is_camel(word: str) -> bool:
+    """`PostgreSQL`, `iPhone`; not `MacLeod` and not `NASA`."""
+    if len(word) < 4 or not any(left.islower() and right.isupper() for left, right in pairwise(word)):
+        return False
+    return not word.startswith(("Mc", "Mac", "O’", "O'", "De", "Di", "La", "Le", "Van", "Fitz"))
+
+
+def _is_model_number(word: str) -> bool:
+    return word[0].isupper() and any(character.isdigit() for character in word)

@@ -1,0 +1,128 @@
+"""Names and links of many documents at once, for topics and entities. Every query is bounded and goes by an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from citewell.corpus.entities import WrittenLink
+from citewell.corpus.links import fold_name
+from citewell.corpus.store.filters import condition
+from citewell.corpus.store.lexical import quoted, tags_of
+from citewell.corpus.store.reading import DOCUMENT_COLUMNS, FROM_DOCUMENTS, document_from
+from citewell.corpus.topics import GraphLink
+from citewell.database.sqlite import fetch_rows
+from citewell.domain.documents import Document
+from citewell.domain.queries import Filters
+
+_TITLED = 200
+_LINKS_AROUND = 600
+_LINKS_WRITTEN = 3_000
+_NEAR_NAMES = 4_000
+
+_AROUND = """
+SELECT s.source_key, t.source_key, l.kind, count(*) AS links FROM links l
+JOIN documents s ON s.id = l.document_id JOIN documents t ON t.id = l.target_id
+WHERE l.document_id IN (SELECT id FROM documents WHERE source_key IN (SELECT value FROM json_each(?1)))
+AND l.target_id IS NOT NULL AND l.target_id != l.document_id GROUP BY 1, 2, 3
+UNION
+SELECT s.source_key, t.source_key, l.kind, count(*) AS links FROM links l
+JOIN documents s ON s.id = l.document_id JOIN documents t ON t.id = l.target_id
+WHERE l.target_id IN (SELECT id FROM documents WHERE source_key IN (SELECT value FROM json_each(?1)))
+AND l.target_id IS NOT NULL AND l.target_id != l.document_id GROUP BY 1, 2, 3
+ORDER BY 4 DESC, 1, 2, 3 LIMIT ?2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """A name some document answers to, and that document's title."""
+
+    name: str
+    title: str
+    is_alias: bool
+
+
+def documents_by_keys(connection: apsw.Connection, keys: Sequence[str], filters: Filters) -> list[Document]:
+    """The documents with these keys that the filters let through, in the order of the keys."""
+    where = condition(filters)
+    rows = fetch_rows(
+        connection,
+        f"SELECT {DOCUMENT_COLUMNS} {FROM_DOCUMENTS} WHERE d.source_key IN (SELECT value FROM json_each(?))"
+        f" AND {where.sql}",
+        (json.dumps(list(keys)), *where.bindings),
+    )
+    tags = tags_of(connection, [int(row[0]) for row in rows])
+    found = {str(row[1]): document_from(row, tags.get(int(row[0]), ())) for row in rows}
+    return [found[key] for key in dict.fromkeys(keys) if key in found]
+
+
+def documents_named(connection: apsw.Connection, name: str, forms: Sequence[str]) -> list[Document]:
+    """Documents whose title or aliases hold this name; `forms` are the stems of the whole name in each language."""
+    keys = [
+        str(key)
+        for (key,) in fetch_rows(
+            connection,
+            "SELECT d.source_key FROM link_names n JOIN documents d ON d.id = n.document_id WHERE n.name = ?"
+            " ORDER BY 1 LIMIT ?",
+            (fold_name(name.strip()), _TITLED),
+        )
+    ]
+    expression = " OR ".join(quoted(form) for form in forms if form)
+    if expression:
+        rows = fetch_rows(
+            connection,
+            "SELECT d.source_key FROM chunk_terms t JOIN chunks c ON c.id = t.rowid"
+            " JOIN documents d ON d.id = c.document_id WHERE t.chunk_terms MATCH ? AND c.ordinal = 0"
+            " ORDER BY t.rank, c.id LIMIT ?",
+            (f"title : ({expression})", _TITLED),
+        )
+        keys += [str(key) for (key,) in rows]
+    return documents_by_keys(connection, keys, Filters())
+
+
+def near_names(connection: apsw.Connection, name: str) -> list[KnownName]:
+    """Names to choose a suggestion from: all of a small corpus, those that begin alike of a large one."""
+    start = fold_name(name.strip())[:1]
+    columns = "SELECT n.name, d.title, n.is_alias FROM link_names n JOIN documents d ON d.id = n.document_id"
+    rows = fetch_rows(
+        connection,
+        f"SELECT * FROM ({columns} WHERE n.name >= ?1 AND n.name < ?2 AND n.name NOT GLOB 'url:*' LIMIT ?3)"
+        f" UNION SELECT * FROM ({columns} WHERE n.name NOT GLOB 'url:*' ORDER BY n.document_id DESC LIMIT ?3)"
+        " ORDER BY 1, 2",
+        (start, start + "\U0010ffff", _NEAR_NAMES),
+    )
+    return [KnownName(str(found), str(title), bool(is_alias)) for found, title, is_alias in rows]
+
+
+def near_terms(connection: apsw.Connection, word: str) -> list[str]:
+    """Indexed words that begin with the same two letters."""
+    start = word[:2]
+    sql = "SELECT term FROM chunk_vocabulary WHERE term >= ? AND term < ? LIMIT ?"
+    rows = fetch_rows(connection, sql, (start, start + "\U0010ffff", _NEAR_NAMES))
+    return [str(term) for (term,) in rows]
+
+
+def links_around(connection: apsw.Connection, keys: Sequence[str]) -> list[GraphLink]:
+    """Links from and to any of these documents, the most frequent first."""
+    rows = fetch_rows(connection, _AROUND, (json.dumps(list(keys)), _LINKS_AROUND))
+    return [GraphLink(str(source), str(target), str(kind), int(links)) for source, target, kind, links in rows]
+
+
+def links_written(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]:
+    """The links in each of these documents, in the order they stand."""
+    rows = fetch_rows(
+        connection,
+        "SELECT d.source_key, l.kind, l.target, l.alias, l.start, l.end, t.source_key, t.title,"
+        " t.note_path FROM documents d"
+        " JOIN links l ON l.document_id = d.id LEFT JOIN documents t ON t.id = l.target_id"
+        " WHERE d.source_key IN (SELECT value FROM json_each(?)) ORDER BY d.source_key, l.start LIMIT ?",
+        (json.dumps(list(keys)), _LINKS_WRITTEN),
+    )
+    found: dict[str, list[WrittenLink]] = {}
+    for key, *link in rows:
+        found.setdefault(str(key), []).append(WrittenLink(*link))
+    return {key: tuple(links) for key, links in found.items()}

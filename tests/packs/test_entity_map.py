@@ -1,0 +1,165 @@
+"""Entity maps over small real corpora: a name resolved through its aliases, with exact places, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citewell.app import Engine
+from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.library import AddReport
+from citewell.domain.queries import Filters
+from citewell.domain.topics import EntityMap
+
+NOTES: dict[str, str | bytes] = {
+    "People/Maëlle Kervadec.md": "---\ntags: person\naliases: [Mae, '@mkerv', the treasurer]\n---\nKeeps the books.",
+    "People/Ewan Ross (slater).md": "---\ntags: person\n---\nSlates.",
+    "People/Ewan Ross (Dunmarrow).md": "---\ntags: person\n---\nTides.",
+    "Co-op.md": "The Skelday Community Energy (SCE) meeting was chaired by MAELLE KERVADEC. Later @mkerv wrote up SCE.",
+    "Diary.md": "Met Ewan Ross. Tea with [[Maëlle Kervadec|our bookkeeper]] and Mae, in Kirkhaven. The treasurer of the"
+    " golf club was there too.",
+    "Letter.md": "From Kirkhaven: the lamp of the tower is out. Femi Oyelaran wrote from Kirkhaven again.",
+    "Other.md": "The Society of Chess Experts (SOCE) and the Sea Care Exchange (SCX) met. Ask Femi Oyelaran.",
+    "人/李明.md": "---\ntags: [人物]\naliases: [小李]\n---\n工程师。",
+    "日记.md": "昨天小李来了，和李明的同事谈话。他在北京大学（北大）工作，北大很大。",
+    "Люди/Анна.md": "---\ntags: [люди]\n---\n# Анна Петрова\nИнженер из Казани.",
+    "Письмо.md": "Вчера приходила Анна Петрова с письмом.",
+}
+Write = Callable[[dict[str, str | bytes]], Path]
+AddPath = Callable[..., AddReport]
+
+
+@pytest.fixture
+def corpus(vault: Write, add_path: AddPath, engine: Engine) -> Engine:
+    add_path(vault(NOTES))
+    return engine
+
+
+def counts(found: EntityMap) -> dict[str, int]:
+    return {document.source_key: document.count for document in found.documents}
+
+
+@pytest.mark.parametrize(
+    "name", ["Maëlle Kervadec", "maelle kervadec", "MAE", "@mkerv", "mkerv", "our bookkeeper", "Kervadec"]
+)
+def test_every_name_of_a_person_leads_to_the_same_map(corpus: Engine, name: str) -> None:
+    found = corpus.entity_map(name)
+    assert (found.status, found.name, found.kind) == ("found", "Maëlle Kervadec", "person")
+    assert counts(found) == {
+        "note:vault/people/maëlle-kervadec": 0,
+        "note:vault/co-op": 2,
+        "note:vault/diary": 2,
+    }
+
+
+def test_aliases_say_where_they_come_from(corpus: Engine) -> None:
+    found = corpus.entity_map("Maëlle Kervadec")
+    owner = "note:vault/people/maëlle-kervadec"
+    assert {(alias.name, alias.origin, alias.source_key) for alias in found.aliases} >= {
+        ("Mae", "front_matter", owner),
+        ("@mkerv", "front_matter", owner),
+        ("the treasurer", "front_matter", owner),
+    }
+
+
+def test_the_first_mention_is_an_exact_span(corpus: Engine) -> None:
+    found = corpus.entity_map("mkerv")
+    for document in found.documents:
+        if document.first is None:
+            assert document.count == 0
+            continue
+        lookup = f"{document.source_key}@{document.first.content_hash}"
+        (view,) = corpus.get([lookup], content_mode="full").documents
+        assert view.text[document.first.start : document.first.end] == document.written
+    (co_op,) = [document for document in found.documents if document.source_key == "note:vault/co-op"]
+    assert co_op.written == "MAELLE KERVADEC"
+
+
+def test_a_name_that_means_two_people_lists_both_and_chooses_neither(corpus: Engine) -> None:
+    for name in ("Ewan Ross", "ewan", "Ross"):
+        found = corpus.entity_map(name)
+        assert (found.status, found.documents) == ("ambiguous", ())
+        assert [(one.name, one.kind) for one in found.candidates] == [
+            ("Ewan Ross (Dunmarrow)", "person"),
+            ("Ewan Ross (slater)", "person"),
+        ]
+    chosen = corpus.entity_map("Ewan Ross (slater)")
+    assert (chosen.status, chosen.name) == ("found", "Ewan Ross (slater)")
+    by_key = corpus.entity_map(found.candidates[0].source_key)
+    assert (by_key.status, by_key.name) == ("found", "Ewan Ross (Dunmarrow)")
+    assert "note:vault/diary" not in counts(by_key)  # which of the two was met, nobody can tell
+
+
+def test_an_abbreviation_stands_for_its_long_form(corpus: Engine) -> None:
+    found = corpus.entity_map("sce")
+    assert (found.name, counts(found)) == ("Skelday Community Energy", {"note:vault/co-op": 3})
+    assert [(alias.name, alias.origin) for alias in found.aliases] == [("SCE", "abbreviation")]
+
+
+def test_an_abbreviation_of_two_things_is_ambiguous(engine: Engine, vault: Write, add_path: AddPath) -> None:
+    add_path(vault({"a.md": "Skelday Community Energy (SCE) met.", "b.md": "A Sea Care Exchange (SCE) opened."}))
+    found = engine.entity_map("SCE")
+    assert (found.status, [one.name for one in found.candidates]) == (
+        *("ambiguous", ["Sea Care Exchange", "Skelday Community Energy"]),
+    )
+
+
+def test_a_name_without_a_document_of_its_own_is_found_in_the_texts(corpus: Engine) -> None:
+    found = corpus.entity_map("Kirkhaven")
+    assert (found.name, found.aliases) == ("Kirkhaven", ())
+    assert counts(found) == {"note:vault/letter": 2, "note:vault/diary": 1}
+    assert ("Femi Oyelaran", "person", 1) in {(one.name, one.kind, one.documents) for one in found.cooccurring}
+
+
+def test_names_in_other_scripts_are_resolved_counted_and_placed(corpus: Engine) -> None:
+    person = corpus.entity_map("小李")
+    assert (person.name, person.kind, counts(person)) == (
+        *("李明", "person", {"note:vault/人/李明": 0, "note:vault/日记": 2}),
+    )
+    assert corpus.entity_map("анна петрова").kind == "person"
+    assert counts(corpus.entity_map("Анна Петрова")) == {"note:vault/люди/анна": 1, "note:vault/письмо": 1}
+
+
+def test_the_name_of_a_file_is_a_name_too(engine: Engine, vault: Write, add_path: AddPath) -> None:
+    add_path(vault({"tw.md": "# Tidewick\nAn open gauge.", "b.md": "We built Tidewick in May."}))
+    found = engine.entity_map("tw")
+    assert (found.name, counts(found)) == ("Tidewick", {"note:vault/tw": 1, "note:vault/b": 1})
+
+
+def test_filters_and_limits_hold(corpus: Engine) -> None:
+    only = corpus.entity_map("Kirkhaven", filters=Filters(only=("Letter.md",)))
+    assert list(counts(only)) == ["note:vault/letter"]
+    assert len(corpus.entity_map("Kirkhaven", limit=1).documents) == 1
+    with pytest.raises(BadInput):
+        corpus.entity_map("Kirkhaven", limit=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Kervadek", "Maëlle Kervadec"),
+        ("Maele Kervadec", "Maëlle Kervadec"),
+        ("Femmi Oyelarran", "femi oyelaran"),
+    ],
+)
+def test_an_unknown_name_is_not_found_and_near_ones_are_named(corpus: Engine, name: str, hint: str) -> None:
+    with pytest.raises(NotFound) as caught:
+        corpus.entity_map(name)
+    assert hint in caught.value.fix
+
+
+def test_a_word_that_names_nothing_is_not_made_into_an_entity(corpus: Engine) -> None:
+    with pytest.raises(NotFound, match="occurs in the corpus, but nothing there shows that it is a name"):
+        corpus.entity_map("lamp")
+    with pytest.raises(NotFound):
+        corpus.entity_map("zirconium")
+    for empty in ("", "  ", "@", "…", "Ab " * 500):
+        with pytest.raises(BadInput):
+            corpus.entity_map(empty)
+
+
+def test_an_empty_corpus_knows_no_name(engine: Engine) -> None:
+    with pytest.raises(NotFound):
+        engine.entity_map("Kirkhaven")
