@@ -21,7 +21,7 @@ from pathlib import Path
 from citewell.app import Engine
 from citewell.evals.collections import (
     CollectionDocument,
-    TestCollection,
+    JudgedCollection,
     is_collection,
     load_collection,
     read_jsonl,
@@ -72,14 +72,14 @@ def main() -> None:
     print_table(rows)
 
 
-def _thinned(collection: TestCollection, most: int) -> TestCollection:
+def _thinned(collection: JudgedCollection, most: int) -> JudgedCollection:
     ids = sorted(collection.queries)
     kept = ids[:: max(1, -(-len(ids) // most))]
     queries = {query_id: collection.queries[query_id] for query_id in kept}
-    return TestCollection(collection.name, collection.documents, queries, collection.judgements)
+    return JudgedCollection(collection.name, collection.documents, queries, collection.judgements)
 
 
-def measure_citewell(collection: TestCollection) -> Measured:
+def measure_citewell(collection: JudgedCollection) -> Measured:
     """Ingest the collection as notes and ask every query through the engine."""
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
         names = write_notes(collection, Path(folder, "notes"))
@@ -100,7 +100,7 @@ def measure_citewell(collection: TestCollection) -> Measured:
             engine.close()
 
 
-def measure_peer(collection: TestCollection) -> Measured:
+def measure_peer(collection: JudgedCollection) -> Measured:
     """bm25s: stemmed, stop words out, the whole index in memory."""
     import bm25s
     import Stemmer
@@ -124,7 +124,7 @@ def measure_peer(collection: TestCollection) -> Measured:
     return _measure(collection, "bm25s", seconds, top(100), top(10))
 
 
-def _measure(collection: TestCollection, system: str, seconds: float, search: Search, timed: Search) -> Measured:
+def _measure(collection: JudgedCollection, system: str, seconds: float, search: Search, timed: Search) -> Measured:
     rankings = {query_id: search(query) for query_id, query in collection.queries.items()}
     judged = [(rankings[query_id], collection.judgements[query_id]) for query_id in collection.queries]
     latencies = time_queries(timed, list(collection.queries.values())[:100])
@@ -174,7 +174,7 @@ def measure_scale(folder: Path, pages: int) -> list[Measured]:
     questions = [entry["text"] for entry in read_jsonl(folder / "mdn_questions.jsonl")][:100]
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
         root = Path(temporary, "notes")
-        write_notes(TestCollection("scale", documents, {}, {}), root)
+        write_notes(JudgedCollection("scale", documents, {}, {}), root)
         engine = Engine(Settings(data_dir=Path(temporary, "data")))
         rows: list[Measured] = []
         for label in ("scale", "scale, unchanged"):

@@ -46,6 +46,7 @@ _COMMANDS = {
     "stats": "corpus:stats",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
+    "bench": "bench:bench",
     "schema": "schemas:schema",
 }
 
