@@ -60,13 +60,13 @@ def sqlite_fts5(documents: Sequence[CollectionDocument]) -> Search:
     with connection:
         connection.executemany(
             "INSERT INTO docs(rowid, title, body) VALUES (?, ?, ?)",
-            ((number, _plain(entry.title), _plain(entry.text)) for number, entry in enumerate(documents)),
+            ((number, plain_text(entry.title), plain_text(entry.text)) for number, entry in enumerate(documents)),
         )
     ids = [entry.doc_id for entry in documents]
     ranked = "SELECT rowid FROM docs WHERE docs MATCH ? ORDER BY bm25(docs, 2.0, 1.0) LIMIT ?"
 
     def search(query: str, depth: int) -> list[str]:
-        words = _query_words(query)
+        words = query_words(query)
         if not words:
             return []
         match = " OR ".join(f'"{word}"' for word in words)
@@ -84,7 +84,7 @@ def tantivy_stemmed(documents: Sequence[CollectionDocument]) -> Search:
     index = tantivy.Index(builder.build())
     writer = index.writer()
     for number, entry in enumerate(documents):
-        writer.add_document(tantivy.Document(number=number, body=_plain(f"{entry.title} {entry.text}")))
+        writer.add_document(tantivy.Document(number=number, body=plain_text(f"{entry.title} {entry.text}")))
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
@@ -92,7 +92,7 @@ def tantivy_stemmed(documents: Sequence[CollectionDocument]) -> Search:
     ids = [entry.doc_id for entry in documents]
 
     def search(query: str, depth: int) -> list[str]:
-        words = _query_words(query)
+        words = query_words(query)
         if not words:
             return []
         hits = searcher.search(index.parse_query(" ".join(words), ["body"]), depth).hits
@@ -127,13 +127,13 @@ def reciprocal_rank_fusion(lanes: Sequence[Search]) -> Search:
     return search
 
 
-def _query_words(query: str) -> list[str]:
+def query_words(query: str) -> list[str]:
     """The words to search for, repeats kept. In lower case: AND, OR and NOT are operators."""
     words = _WORD.findall(query.lower())
     return [word for word in words if word not in _STOP_WORDS] or words
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text that UTF-8 can carry."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
