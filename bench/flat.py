@@ -60,7 +60,7 @@ def measure_flat(mdn: Mdn, sizes: list[int]) -> Part:
     rows = tuple(_row(size) for size in measured)
     columns = (
         *("documents", "MB", "index s", "wall ms a doc", "processor ms a doc", "peak MB", "disk KB a doc"),
-        *("unchanged sync s", "one note more s", "warm search p50 ms"),
+        *("unchanged sync s", "one note more s", "warm search p50 ms", "others took"),
     )
     note = (
         "Each document is a chunk of a documentation page, evenly drawn, so that sets of every size are alike. The cost"
@@ -110,4 +110,5 @@ def _row(size: Size) -> tuple[str, ...]:
         f"{size.unchanged.wall:.2f}",
         f"{size.one_more.wall:.2f}",
         f"{size.p50_ms:.1f}",
+        f"{size.first.others:.0%}",
     )

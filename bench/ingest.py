@@ -100,6 +100,7 @@ def _part(sides: list[Side], documents: int, size: int, rounds: int, reason: str
         ("first index, wall s a MB", *(f"{side.first.wall / megabytes:.3f}" for side in sides)),
         ("first index, peak MB, all processes", *(f"{side.first.peak_mb:.0f}" for side in sides)),
         ("first index, peak MB, largest process", *(f"{side.first.largest_process_mb:.0f}" for side in sides)),
+        ("first index, share of the machine others took", *(f"{side.first.others:.0%}" for side in sides)),
         ("unchanged sync, wall s", *(f"{side.unchanged.wall:.2f}" for side in sides)),
         ("unchanged sync, processor s", *(f"{side.unchanged.cpu:.2f}" for side in sides)),
         ("unchanged sync, peak MB", *(f"{side.unchanged.peak_mb:.0f}" for side in sides)),

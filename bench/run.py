@@ -53,8 +53,8 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
         ),
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
-        "scale": lambda: measure_scale(mdn, "scale", options.scale_documents),
-        "scale1m": lambda: measure_scale(mdn, "scale1m", options.scale1m_documents),
+        "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),
+        "scale1m": lambda: measure_scale(mdn, "scale1m", options.scale1m_documents, options.systems.split(",")),
     }
     return parts[name]()
 
@@ -71,6 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", default="1000,10000,100000", help="flat: comma list of documents, ascending")
     parser.add_argument("--scale-documents", type=int, default=131_428, help="scale: documents")
     parser.add_argument("--scale1m-documents", type=int, default=1_000_000, help="scale1m: documents")
+    parser.add_argument("--systems", default="citewell,tantivy,sqlite-fts5", help="scale: comma list of systems")
     return parser.parse_args()
 
 
