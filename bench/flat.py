@@ -64,7 +64,8 @@ def measure_flat(mdn: Mdn, sizes: list[int]) -> Part:
     )
     note = (
         "Each document is a chunk of a documentation page, evenly drawn, so that sets of every size are alike. The cost"
-        " of starting the program is in all of them and weighs most in the smallest."
+        " of starting the program is in all of them and weighs most in the smallest. Peak memory includes pages of the"
+        " database mapped into memory, up to 256 MB."
     )
     return Part("flat", ratios, columns, rows, (note,))
 

@@ -66,7 +66,7 @@ def _measure(root: Path, system: str) -> Scaled:
     build = run_measured([sys.executable, CHILD, "build", system, root])
     built = json.loads(build.output)
     searched = json.loads(run_measured([sys.executable, CHILD, "search", system, root]).output)
-    return Scaled(
+    entry = Scaled(
         system=system,
         documents=built["documents"],
         build_seconds=built["seconds"],
@@ -76,6 +76,10 @@ def _measure(root: Path, system: str) -> Scaled:
         resident_mb=searched["resident_mb"],
         disk=folder_bytes(root / system),
     )
+    print(
+        f"  {' | '.join(_row(entry))}", file=sys.stderr, flush=True
+    )  # an hour's work is not lost with the next system
+    return entry
 
 
 def _row(entry: Scaled) -> tuple[str, ...]:

@@ -47,8 +47,8 @@ class Part:
     def markdown(self) -> str:
         lines = [f"Measured {datetime.now(UTC):%Y-%m-%d} on {os.cpu_count()} cores.", ""]
         if self.ratios:
-            claims = [(ratio.what, f"{ratio.value:.2f}×", ratio.goal_text, ratio.met) for ratio in self.ratios]
-            lines += [table(("citewell / peer", "ratio", "goal", "met"), claims), ""]
+            claims = [(ratio.what, f"{ratio.value:.3f}×", ratio.goal_text, ratio.met) for ratio in self.ratios]
+            lines += [table(("what / what it is compared with", "ratio", "goal", "met"), claims), ""]
         lines += [table(self.columns, self.rows)]
         lines += [f"\n{note}" for note in self.notes]
         return "\n".join(lines)

@@ -60,7 +60,7 @@ def test_a_part_replaces_its_own_block_and_nothing_else() -> None:
     part = Part("a", (Ratio("time / peer", 2.0, 1.0),), ("x",), (("1",),))
     once = put_in_page(page, part)
     assert "old" not in once
-    assert "| time / peer | 2.00× | ≤ 1.00× | **no** |" in once
+    assert "| time / peer | 2.000× | ≤ 1.00× | **no** |" in once
     assert once.endswith("<!-- end -->\nmiddle\n<!-- measured: b -->\nkept\n<!-- end -->\n")
     assert put_in_page(once, part) == once
 
