@@ -109,6 +109,7 @@ def build_fts5(folder: Path) -> tuple[int, float]:
         seconds += time.perf_counter() - started
         count += len(batch)
     stored = connection.execute("SELECT count(*) FROM docs_docsize").fetchall()[0][0]
+    assert isinstance(stored, int)
     connection.close()
     return stored, seconds
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _INTERVAL = 0.05
+MOST_OTHERS = 0.2  # of the machine
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -125,6 +126,12 @@ def _busy_seconds() -> float:
     fields = Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]
     idle, waiting = int(fields[3]), int(fields[4])
     return (sum(map(int, fields)) - idle - waiting) / _TICK
+
+
+def is_disturbed(*usages: Usage) -> bool:
+    """Whether other programs took so much, or so unequally, that the wall clocks of these do not compare."""
+    shares = [usage.others for usage in usages]
+    return max(shares) > MOST_OTHERS or max(shares) - min(shares) > MOST_OTHERS / 2
 
 
 def folder_bytes(folder: Path) -> int:

@@ -21,11 +21,15 @@ class Ratio:
     value: float
     goal: float | None = None
     better: Literal["lower", "higher"] = "lower"
+    is_disturbed: bool = False
 
     @property
     def met(self) -> str:
+        """Whether the goal is reached; a ratio that other programs may have made says neither."""
         if self.goal is None:
             return "–"
+        if self.is_disturbed:
+            return "unclear: machine busy"
         reached = self.value <= self.goal if self.better == "lower" else self.value >= self.goal
         return "yes" if reached else "**no**"
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import folder_bytes, run_measured
+from processes import Usage, folder_bytes, is_disturbed, run_measured
 from tables import PAGE, Part, Ratio, put_in_page
 
 HOLD = "held = bytearray(b'x') * 150_000_000; import time; time.sleep(0.6)"
@@ -26,6 +26,15 @@ def test_the_memory_of_whoever_measures_does_not_count() -> None:
     usage = run_measured([sys.executable, "-c", "import time; time.sleep(0.2)"])
     assert len(held) == 300_000_000
     assert 1 < usage.peak_mb < 100
+
+
+def test_wall_clocks_compare_only_where_others_took_little_and_alike() -> None:
+    def usage(others: float) -> Usage:
+        return Usage(wall=1, cpu=1, peak_mb=1, largest_process_mb=1, others=others, output="")
+
+    assert not is_disturbed(usage(0.02), usage(0.1))
+    assert is_disturbed(usage(0.02), usage(0.15))
+    assert is_disturbed(usage(0.69), usage(0.69))
 
 
 def test_the_processor_time_of_a_child_counts() -> None:
@@ -49,6 +58,7 @@ def test_a_program_that_fails_stops_the_benchmark_with_what_it_said() -> None:
         (Ratio("quality", 0.99, 1.0, "higher"), "**no**"),
         (Ratio("quality", 1.01, 1.0, "higher"), "yes"),
         (Ratio("size", 7.0), "–"),
+        (Ratio("time", 0.5, 1.0, is_disturbed=True), "unclear: machine busy"),
     ],
 )
 def test_a_goal_is_met_or_it_is_not(ratio: Ratio, met: str) -> None:
