@@ -36,4 +36,4 @@ $(STAMP): requirements/dev.lock requirements/pip.lock pyproject.toml
 	touch $(STAMP)
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis bench/.peers

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from citewell.corpus.keys import split_version
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
-from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.errors import BadInput, NotFound, Unavailable
 from citewell.domain.library import (
     AddReport,
     CollectionList,
@@ -26,6 +26,7 @@ from citewell.domain.library import (
     DocumentList,
     RelatedResult,
     RemoveReport,
+    SearchMode,
     SearchResult,
     Stats,
     SyncProgress,
@@ -203,10 +204,18 @@ class Engine:
     # Reading
 
     def search(
-        self, query: str, *, limit: int = 8, filters: Filters | None = None, max_chars: int = 700
+        self,
+        query: str,
+        *,
+        limit: int = 8,
+        filters: Filters | None = None,
+        max_chars: int = 700,
+        mode: SearchMode = "lexical",
     ) -> SearchResult:
-        """Documents that match a query, best first."""
+        """Documents that match a query, best first, by the lane that is asked for and no other."""
         started = self._clock.monotonic()
+        if mode != "lexical":
+            raise Unavailable("The semantic lane is not available.", fix="Search by words: --mode lexical")
         check_between("limit", limit, 1, 1_000)
         normalized = normalize(check_question(query))
         chosen = filters or Filters()

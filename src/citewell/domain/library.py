@@ -8,6 +8,7 @@ from typing import Literal
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
 
+SearchMode = Literal["lexical", "semantic", "hybrid"]
 FileStatus = Literal["indexed", "updated", "unchanged", "renamed", "skipped", "failed", "deleted"]
 
 
@@ -91,7 +92,7 @@ class Stats:
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     query: str
-    mode: Literal["lexical", "semantic", "hybrid"]
+    mode: SearchMode
     took_ms: float
     results: tuple[EvidenceRow, ...]
     terms: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from citewell.domain.benchmarks import BenchReport
 from citewell.domain.documents import DocumentView
 from citewell.domain.library import (
     AddReport,
@@ -43,6 +44,7 @@ class SchemaList:
 # What each command prints with --json; the name is the schema's.
 SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "add": (AddReport,),
+    "bench": (BenchReport,),
     "collections": (CollectionList,),
     "demo": (DemoReport,),
     "doctor": (DoctorReport,),

@@ -48,6 +48,7 @@ _COMMANDS = {
     "stats": "corpus:stats",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
+    "bench": "bench:bench",
     "schema": "schemas:schema",
 }
 

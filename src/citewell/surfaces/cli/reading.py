@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from citewell.domain.documents import ContentMode, DocumentView
-from citewell.domain.errors import Unavailable
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.library import SearchResult
+from citewell.domain.library import SearchMode, SearchResult
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
 
@@ -31,7 +30,7 @@ SHOWN_CHARS = 320
 @json_option
 @click.pass_context
 def search(
-    ctx: click.Context, /, query: str, limit: int, mode: str, explain: bool, as_json: bool, **chosen: Any
+    ctx: click.Context, /, query: str, limit: int, mode: SearchMode, explain: bool, as_json: bool, **chosen: Any
 ) -> None:
     """Find the documents that match a query, each with its best passage.
 
@@ -45,9 +44,8 @@ def search(
       citewell search "kelp" --tag farm/kelp --json
     """
     with engine(ctx) as opened:
-        if mode == "semantic":
-            raise Unavailable("The semantic lane is not available.", fix="Search by words: --mode lexical")
-        found = opened.search(query, limit=limit, filters=filters_from(chosen))
+        lane: SearchMode = "lexical" if mode == "hybrid" else mode
+        found = opened.search(query, limit=limit, filters=filters_from(chosen), mode=lane)
     if mode == "hybrid":
         note("The semantic lane is not available: searched by words.")
     for warning in found.warnings:

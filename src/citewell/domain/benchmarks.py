@@ -1,0 +1,54 @@
+"""What `bench` reports: one row for each system and lane on each collection, all measured in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from citewell.domain.library import SearchMode
+
+BenchStage = Literal["indexing", "asking"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRow:
+    """One system on one collection. Measures at 10 come from a search for 10, those at 100 from a search for 100."""
+
+    name: str
+    system: str
+    mode: SearchMode
+    ndcg_10: float
+    recall_10: float
+    recall_100: float
+    mrr_10: float
+    p50_ms: float
+    p95_ms: float
+    docs: int
+    queries: int
+    index_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPeer:
+    """A peer that could not be measured, and how to get it."""
+
+    system: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    collections: tuple[BenchRow, ...]
+    missing_peers: tuple[MissingPeer, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BenchProgress:
+    """How far a benchmark has come on one collection."""
+
+    collection: str
+    system: str
+    stage: BenchStage
+    done: int
+    total: int

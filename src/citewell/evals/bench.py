@@ -1,0 +1,188 @@
+"""`bench`: test collections through the public Engine, lane by lane, and peers over the same documents in the same run.
+
+Every document becomes one note, so what is measured is what a user gets. Each judged query is asked twice: for 10, on
+the clock, and for 100. Nothing of the user's own corpus is touched: the index lives in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from citewell.app import Engine, open_engine
+from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
+from citewell.domain.errors import StoreFull, Unavailable
+from citewell.domain.library import AddReport, SearchMode
+from citewell.evals.collections import JudgedCollection, load_collection, write_notes
+from citewell.evals.measures import mean, ndcg, percentile, recall, reciprocal_rank
+from citewell.evals.peers import PEERS, Search, missing_peers, reciprocal_rank_fusion
+from citewell.planning.normalizer import MAX_QUESTION_CHARS
+from citewell.settings import Settings
+
+WARM_UP = 3
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+Events = Iterator[BenchProgress | BenchRow | str]
+
+
+def run_bench(
+    folders: Sequence[Path], settings: Settings, *, mode: SearchMode | None = None, with_peers: bool = False
+) -> Iterator[BenchProgress | BenchReport]:
+    """Measure collections one after another; the report comes last. Without a mode, every lane there is."""
+    rows: list[BenchRow] = []
+    warnings: list[str] = []
+    for folder in folders:
+        for event in bench_collection(load_collection(folder), settings, mode=mode, with_peers=with_peers):
+            if isinstance(event, BenchProgress):
+                yield event
+            elif isinstance(event, BenchRow):
+                rows.append(event)
+            else:
+                warnings.append(f"{folder.name}: {event}")
+    yield BenchReport(tuple(rows), missing_peers() if with_peers else (), tuple(warnings))
+
+
+def bench_collection(
+    collection: JudgedCollection, settings: Settings, *, mode: SearchMode | None, with_peers: bool
+) -> Events:
+    """One collection: progress, the row of each system, and warnings."""
+    yield from _doubts(collection)
+    with _temporary_folder() as folder:
+        engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""))
+        try:
+            modes = _lanes(engine, mode)
+            yield BenchProgress(collection.name, "citewell", "indexing", 0, len(collection.documents))
+            names = write_notes(collection, folder / "notes")
+            started = time.perf_counter()
+            yield from _index(engine, folder / "notes", collection)
+            seconds = time.perf_counter() - started
+            lanes = {lane: _lane(engine, names, lane) for lane in modes}
+            for lane, search in lanes.items():
+                yield from measure(collection, "citewell", lane, search, seconds)
+            if with_peers:
+                yield from _measure_peers(collection, lanes.get("semantic"))
+        finally:
+            engine.close()
+
+
+def _doubts(collection: JudgedCollection) -> Iterator[str]:
+    """What makes the figures differ from published ones."""
+    known = {document.doc_id for document in collection.documents}
+    lost = {doc_id for grades in collection.judgements.values() for doc_id in grades} - known
+    if lost:
+        yield f"{len(lost):,} documents judged relevant are not in corpus.jsonl and count as not found"
+    if len(known) < len(collection.documents):
+        yield f"{len(collection.documents) - len(known):,} ids in corpus.jsonl are not unique"
+    long = sum(len(query) > MAX_QUESTION_CHARS for query in collection.queries.values())
+    if long:
+        yield f"{long:,} queries were cut to {MAX_QUESTION_CHARS:,} characters"
+
+
+def _lanes(engine: Engine, mode: SearchMode | None) -> list[SearchMode]:
+    """The lanes to measure: the one asked for, or each that answers at all."""
+    lanes: list[SearchMode] = []
+    for lane in (mode,) if mode else get_args(SearchMode):
+        try:
+            engine.search("lane", limit=1, mode=lane)
+        except Unavailable:
+            if mode:
+                raise
+            continue
+        lanes.append(lane)
+    return lanes
+
+
+def _index(engine: Engine, notes: Path, collection: JudgedCollection) -> Events:
+    total = len(collection.documents)
+    for event in engine.add(notes, collection="bench"):
+        if not isinstance(event, AddReport):
+            yield BenchProgress(collection.name, "citewell", "indexing", event.done, total)
+        elif event.documents < total:
+            yield f"{total - event.documents:,} of {total:,} documents could not be indexed"
+
+
+def _lane(engine: Engine, names: dict[str, str], mode: SearchMode) -> Search:
+    def search(query: str, depth: int) -> list[str]:
+        rows = engine.search(query, limit=depth, mode=mode).results
+        return [names[row.note_path] for row in rows if row.note_path]
+
+    return search
+
+
+def _measure_peers(collection: JudgedCollection, semantic: Search | None) -> Events:
+    absent = {peer.system for peer in missing_peers()}
+    for system, build in PEERS.items():
+        if system in absent:
+            continue
+        yield BenchProgress(collection.name, system, "indexing", 0, len(collection.documents))
+        started = time.perf_counter()
+        search = build(collection.documents)
+        seconds = time.perf_counter() - started
+        yield from measure(collection, system, "lexical", search, seconds)
+        if system == "sqlite-fts5" and semantic:
+            fused = reciprocal_rank_fusion((search, semantic))
+            yield from measure(collection, "rrf60(sqlite-fts5, semantic)", "hybrid", fused, seconds)
+
+
+def measure(
+    collection: JudgedCollection, system: str, mode: SearchMode, search: Search, index_seconds: float
+) -> Events:
+    """Ask every query for 10, on the clock, and for 100; the last event is the row."""
+    total = len(collection.queries)
+    first_ten: list[list[str]] = []
+    first_hundred: list[list[str]] = []
+    latencies: list[float] = []
+    queries = [query[:MAX_QUESTION_CHARS] for query in collection.queries.values()]
+    for query in queries[:WARM_UP]:
+        _ask(search, query, 10)
+    for number, query in enumerate(queries):
+        started = time.perf_counter()
+        first_ten.append(_ask(search, query, 10))
+        latencies.append((time.perf_counter() - started) * 1000)
+        first_hundred.append(_ask(search, query, 100))
+        if number % 50 == 0:
+            yield BenchProgress(collection.name, system, "asking", number, total)
+    grades = [collection.judgements[query_id] for query_id in collection.queries]
+    ten = list(zip(first_ten, grades, strict=True))
+    yield BenchRow(
+        name=collection.name,
+        system=system,
+        mode=mode,
+        ndcg_10=_rounded([ndcg(ranking, graded) for ranking, graded in ten]),
+        recall_10=_rounded([recall(ranking, graded, 10) for ranking, graded in ten]),
+        recall_100=_rounded([recall(found, graded, 100) for found, graded in zip(first_hundred, grades, strict=True)]),
+        mrr_10=_rounded([reciprocal_rank(ranking, graded) for ranking, graded in ten]),
+        p50_ms=round(percentile(latencies, 0.5), 3),
+        p95_ms=round(percentile(latencies, 0.95), 3),
+        docs=len(collection.documents),
+        queries=total,
+        index_seconds=round(index_seconds, 3),
+    )
+
+
+def _ask(search: Search, query: str, depth: int) -> list[str]:
+    return search(query, depth) if query.strip() else []
+
+
+def _rounded(values: Sequence[float]) -> float:
+    return round(mean(values), 5)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards; a full disk is said as such."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise StoreFull(
+            "No room left in the temporary folder for the collection.", fix="Free some space, or set TMPDIR elsewhere."
+        ) from error
