@@ -22,9 +22,9 @@ from citewell.domain.topics import TopicBrief
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.normalizer import normalize, tag_queries
 from citewell.retrieval.fusion import fuse
+from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.matching import find_matches
 from citewell.retrieval.rows import rarity, term_chunks
-from citewell.retrieval.search import SearchStore
 
 SEED_LIMIT, RELATED_LIMIT = 12, 8
 MAX_SEEDS, MAX_RELATED = 20, 12
