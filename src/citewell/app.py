@@ -276,6 +276,7 @@ class Engine:
             modified=document.modified,
             is_current=digest == document.content_hash and not is_gone,
             links_out=self.corpus.links_out(key),
+            attachments=self.corpus.attachments(key),
         )
 
     def _window(
@@ -300,7 +301,7 @@ class Engine:
         if self.corpus.find(key) is None:
             raise self._no_document(key)
         rows = related_rows(self.corpus, key, max_chars, limit)
-        return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key))
+        return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
 
     def _no_document(self, key: str) -> NotFound:
         similar = self.corpus.similar_keys(key)

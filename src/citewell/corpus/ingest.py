@@ -23,7 +23,7 @@ from citewell.domain.library import AddReport, FileStatus, Problem, SyncProgress
 from citewell.domain.ports import Clock
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
-READER_VERSION = 2
+READER_VERSION = 3
 _BATCH_FILES = 64
 _BATCH_BYTES = 4_000_000
 # Starting readers takes longer than reading this much in our own process.

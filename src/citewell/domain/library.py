@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.domain.documents import DocumentView
+from citewell.domain.documents import Attachment, DocumentView
 from citewell.domain.evidence import EvidenceRow
 
 FileStatus = Literal["indexed", "updated", "unchanged", "renamed", "skipped", "failed", "deleted"]
@@ -109,6 +109,7 @@ class RelatedResult:
     source_key: str
     related: tuple[EvidenceRow, ...]
     unresolved: tuple[str, ...]
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,7 @@ def stats(connection: apsw.Connection, database_bytes: int, schema_version: int)
         chunks=chunk_count(connection),
         characters=number("SELECT coalesce(sum(x.length), 0) FROM documents d JOIN texts x ON x.id = d.text_id"),
         links=number("SELECT count(*) FROM links"),
-        resolved_links=number("SELECT count(*) FROM links WHERE target_id IS NOT NULL"),
+        resolved_links=number("SELECT count(*) FROM links WHERE coalesce(target_id, target_file_id) IS NOT NULL"),
         tags=number("SELECT count(DISTINCT folded) FROM tags"),
         collections=number("SELECT count(*) FROM collections"),
         by_source_type=count_by(connection, "documents", "source_type"),

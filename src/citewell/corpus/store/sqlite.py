@@ -12,10 +12,10 @@ import apsw
 
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
-from citewell.corpus.store import lexical, reading, related, writing
+from citewell.corpus.store import lexical, linking, reading, related, writing
 from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
-from citewell.domain.documents import Document, SectionView
+from citewell.domain.documents import Attachment, Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
@@ -123,21 +123,21 @@ class SqliteCorpus:
                 # Another process may have moved or forgotten the file meanwhile: then there is nothing left to move.
                 old_id = _file_at(connection, collection.id, outcome.renamed_from) if outcome.renamed_from else None
                 if outcome.renamed_from and old_id is not None:
-                    names |= writing.names_in_file(connection, old_id)
+                    names |= linking.names_in_file(connection, old_id)
                     writing.move_file(connection, collection.id, outcome.renamed_from, outcome.facts.path, at)
                 file_id = writing.put_file(
                     connection, collection.id, outcome.facts, outcome.status, outcome.reason, at, reader_version
                 )
-                if outcome.keeps_document:
-                    continue
-                before = writing.names_in_file(connection, file_id)
-                writing.drop_parts(connection, file_id, [document.part for document in outcome.documents])
+                before = linking.ways_into(connection, file_id)
                 path = outcome.facts.path
+                if not outcome.keeps_document:
+                    writing.drop_parts(connection, file_id, [document.part for document in outcome.documents])
                 for document in outcome.documents:
                     writing.put_document(connection, collection.id, collection.name, file_id, path, document, at)
-                names |= before ^ writing.names_in_file(connection, file_id)
+                linking.put_file_names(connection, file_id, path)
+                names |= {name for name, _ in before ^ linking.ways_into(connection, file_id)}
                 file_ids.add(file_id)
-            writing.resolve_links(connection, collection.id, names, file_ids)
+            linking.resolve_links(connection, collection.id, names, file_ids)
 
     def finish_sync(self, collection: OpenCollection, gone: Sequence[KnownFile], at: str) -> None:
         """Forget files that are no longer there and note when the collection was last in step."""
@@ -146,9 +146,9 @@ class SqliteCorpus:
             for file in gone:
                 # Another process may have forgotten it, and its number may be another file's by now.
                 if _file_at(connection, collection.id, file.path) == file.file_id:
-                    names |= writing.names_in_file(connection, file.file_id)
+                    names |= linking.names_in_file(connection, file.file_id)
                     writing.delete_file(connection, file.file_id)
-            writing.resolve_links(connection, collection.id, names, set())
+            linking.resolve_links(connection, collection.id, names, set())
             connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
 
     def collections(self) -> tuple[CollectionInfo, ...]:
@@ -202,6 +202,9 @@ class SqliteCorpus:
     def related(self, key: str, limit: int) -> list[RelatedDocument]:
         return related.related_documents(self.database.reader(), key, limit)
 
+    def attachments(self, key: str) -> tuple[Attachment, ...]:
+        return related.attachments(self.database.reader(), key)
+
     def unresolved_links(self, key: str) -> tuple[str, ...]:
         return related.unresolved(self.database.reader(), key)
 
@@ -216,12 +219,12 @@ class SqliteCorpus:
                 if row is None:
                     continue
                 file_id, collection_id = int(row[0]), int(row[1])
-                names.setdefault(collection_id, set()).update(writing.names_in_file(connection, file_id))
+                names.setdefault(collection_id, set()).update(linking.names_in_file(connection, file_id))
                 writing.delete_document(connection, int(row[2]))
                 if not fetch_rows(connection, "SELECT 1 FROM documents WHERE file_id = ?", (file_id,)):
                     writing.delete_file(connection, file_id)
             for collection_id, gone in names.items():
-                writing.resolve_links(connection, collection_id, gone, set())
+                linking.resolve_links(connection, collection_id, gone, set())
 
     def drop_empty_collections(self, under: Path | None) -> tuple[str, ...]:
         """Forget collections that hold nothing any more, so that their folders are not synced again."""

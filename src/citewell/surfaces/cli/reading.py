@@ -145,6 +145,9 @@ def _print_document(document: DocumentView) -> None:
         print_text(style(" ".join(f"#{safe(tag)}" for tag in document.user_tags), "dim"))
     print_text()
     print_text(safe(document.text))
+    for file in document.attachments:
+        what = file.source_key or one_line(file.reason, 120)
+        print_text(style(f"[attached: {one_line(file.path, 100)} ({what})]", "dim"))
     if (document.start, document.end) != (0, document.length):
         part = f"characters {document.start}–{document.end} of {document.length}; --content-mode full shows all"
         print_text(style(f"[{part}]", "dim"))
@@ -173,5 +176,8 @@ def related(ctx: click.Context, key: str, limit: int, as_json: bool) -> None:
     for number, row in enumerate(found.related, start=1):
         print_text(style(f"{row.relationship}", "yellow"))
         print_row(number, row, explain=False)
+    for file in found.attachments:
+        if file.source_key is None:
+            print_text(f"Attached: {one_line(file.path, 100)} ({one_line(file.reason, 120)})")
     if found.unresolved:
         print_text(f"Links that lead nowhere: {', '.join(one_line(name, 60) for name in found.unresolved)}")
