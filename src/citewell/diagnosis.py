@@ -15,6 +15,7 @@ from citewell import __version__
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.errors import CitewellError
 from citewell.domain.library import Check, DoctorReport
+from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import RunStore
 from citewell.settings import Settings, view_settings
 
@@ -36,6 +37,7 @@ def examine(settings: Settings) -> DoctorReport:
         *_corpus(settings),
         *_runs(settings),
         *_readers(),
+        *_ocr(),
         *_model(settings),
         *_lanes(settings),
     )
@@ -118,6 +120,13 @@ def _readers() -> Iterator[Check]:
             yield Check(f"reader: {what}", "error", f"the package {module} is missing", "Install citewell again.")
         else:
             yield Check(f"reader: {what}", "ok", module)
+
+
+def _ocr() -> Iterator[Check]:
+    if has_ocr():
+        yield Check("reader: images", "ok", "rapidocr: their text is read on this machine")
+    else:
+        yield Check("reader: images", "missing", "no OCR: images are listed but not read", f"Install it: {INSTALL}")
 
 
 def _model(settings: Settings) -> Iterator[Check]:

@@ -12,7 +12,7 @@ from citewell.corpus.indexing import PreparedDocument, prepare_document
 from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import Found, read_bytes
 from citewell.domain.documents import SourceType
-from citewell.domain.errors import Unreadable
+from citewell.domain.errors import NoText, Unreadable
 from citewell.readers.kinds import FileKind, Skip, suffix_of
 
 _RETRY_MTIME = -1  # never equal to a real one: a file that could not be opened is tried again next time
@@ -64,6 +64,8 @@ def _documents(file: FileFacts, data: bytes, source_type: SourceType | None) -> 
         withheld = [entry.read.not_evidence for entry in imported if entry.read.not_evidence]
         usable = [entry for entry in imported if not entry.read.not_evidence and entry.read.text.strip()]
         documents = tuple(prepare_document(entry, file.path, source_type) for entry in usable)
+    except NoText as error:
+        return Extracted(file, "skipped", error.message, bytes=len(data))
     except Unreadable as error:
         return Extracted(file, "failed", error.message, bytes=len(data))
     except Exception as error:  # noqa: BLE001  one hostile file must not end the sync; the reason is recorded
