@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -139,6 +142,25 @@ def test_an_empty_picture_has_nothing_to_read() -> None:
 def test_broken_and_huge_images_are_refused_with_the_reason(data: bytes, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         read_image(data)
+
+
+@needs_ocr
+def test_the_recogniser_tells_nobody_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """The library behind it keeps a device number and a queue of reports in the home folder, unless told not to."""
+    (tmp_path / "plan.png").write_bytes(drawn("Scale one to fifty"))
+    home = tmp_path / "home"
+    program = (
+        "import sys, pathlib; from citewell.readers.image import read_image;"
+        "print(read_image(pathlib.Path(sys.argv[1]).read_bytes()).text)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "plan.png")],
+        env={"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.stdout, done.stderr, home.exists()) == ("Scale one to fifty\n", "", False)
 
 
 @needs_ocr

@@ -8,6 +8,7 @@ Pillow's own decoders. Of an animation or a document of many pages only the firs
 from __future__ import annotations
 
 import io
+import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -85,4 +86,6 @@ def _pixels(data: bytes) -> Any:
 def _engine() -> Any:
     import importlib
 
+    # onnxruntime reports its use to its makers, over the network, unless the process says no before it is loaded.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     return importlib.import_module("rapidocr").RapidOCR(params=_PARAMETERS)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, assert_never
 
-from citewell.domain.documents import ReadDocument, SourceType
+from citewell.domain.documents import Kind, ReadDocument, SourceType
 from citewell.domain.errors import Unreadable
 from citewell.readers.binary import binary_kind
 from citewell.readers.decode import decode
@@ -27,6 +27,7 @@ class FileKind:
 
     source_type: SourceType
     reader: Reader
+    kind: Kind | None = None  # where it is not the one its source type says
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ _PDF = FileKind("pdf", "pdf")
 _TRANSCRIPT = FileKind("transcript", "transcript")
 _SUBTITLES = FileKind("transcript", "subtitles")
 _OFFICE = FileKind("office", "office")
-_EPUB = FileKind("text", "epub")
+_EPUB = FileKind("text", "epub", "source")
 _TABLE = FileKind("text", "table")
 _IMAGE = FileKind("image", "image")
 

@@ -71,11 +71,9 @@ def _print_search(found: SearchResult, explain: bool) -> None:
 
 def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
     """One row of evidence as a person reads it."""
-    page = next((section.page for section in row.sections if section.page), None)
-    place = f" p. {page}" if page else ""
     where = row.note_path or row.url or ""
     print_text(f"{number}. {style(one_line(row.title, 90), 'bold')}  {style(row.source_key, 'cyan')}")
-    print_text(style(f"   {row.role}, {row.source_type}{place}  {one_line(where, 100)}", "dim"))
+    print_text(style(f"   {row.role}, {row.source_type}{_place(row)}  {one_line(where, 100)}", "dim"))
     for line in _excerpt(row).split("\n"):
         print_text(f"   {line}")
     if explain:
@@ -84,6 +82,15 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
         matched, missing = (", ".join(terms) or "nothing" for terms in (row.matched_terms, row.missing_terms))
         print_text(f"     matched {matched}; missing {missing}")
     print_text()
+
+
+def _place(row: EvidenceRow) -> str:
+    """Where in the document the window stands: its pages, or the time at which it was said."""
+    pages = [section.page for section in row.sections if section.page]
+    times = [section.heading for section in row.sections if section.role == "transcript" and section.heading]
+    if pages:
+        return f" p. {pages[0]}" + (f"–{pages[-1]}" if pages[-1] != pages[0] else "")
+    return f" at {one_line(times[0], 20)}" if times else ""
 
 
 def _excerpt(row: EvidenceRow) -> str:
