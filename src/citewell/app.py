@@ -133,7 +133,9 @@ class Engine:
         # Readers are the heaviest imports: only adding needs them.
         from citewell.corpus.ingest import AddRequest, Sync
 
-        request = AddRequest(path, collection, source_type, tuple(excludes))
+        check_between("max_file_mb", self.settings.max_file_mb, 1, 1_000)
+        limit = self.settings.max_file_mb * 1_000_000
+        request = AddRequest(path, collection, source_type, tuple(excludes), limit)
         return Sync(self.corpus, self._clock, request, private=(self.settings.data_dir,)).events()
 
     def watch(
@@ -189,7 +191,13 @@ class Engine:
     def status(self) -> CorpusStatus:
         """What is in the corpus, file by file."""
         totals = self.corpus.totals()
-        return CorpusStatus(totals.documents, totals.chunks, self.corpus.by_source_type(), self.corpus.files())
+        return CorpusStatus(
+            totals.documents,
+            totals.chunks,
+            self.corpus.by_source_type(),
+            self.corpus.files(),
+            self.corpus.exclusions(),
+        )
 
     def collections(self) -> CollectionList:
         return CollectionList(self.corpus.collections())

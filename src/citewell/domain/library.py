@@ -24,6 +24,15 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A file or folder that a rule keeps out of the corpus."""
+
+    collection: str
+    path: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     path: str
     reason: str
@@ -55,6 +64,7 @@ class CorpusStatus:
     chunks: int
     by_source_type: dict[str, int]
     files: tuple[FileRecord, ...]
+    excluded: tuple[Exclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from citewell.corpus.store.filters import condition
 from citewell.corpus.store.writing import TEXT_BLOCK_CHARS
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Document, SectionView
-from citewell.domain.library import CollectionInfo, FileRecord, Stats
+from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, Stats
 from citewell.domain.packs import TagCount
 from citewell.domain.queries import Filters
 
@@ -212,6 +212,26 @@ def files(connection: apsw.Connection) -> tuple[FileRecord, ...]:
         " FROM files f JOIN collections o ON o.id = f.collection_id ORDER BY o.name, f.path",
     )
     return tuple(FileRecord(*row) for row in rows)
+
+
+def exclusions(connection: apsw.Connection) -> tuple[Exclusion, ...]:
+    """What rules kept out at the last sync of each collection."""
+    rows = fetch_rows(
+        connection,
+        "SELECT o.name, e.path, e.rule FROM exclusions e JOIN collections o ON o.id = e.collection_id ORDER BY 1, 2",
+    )
+    return tuple(Exclusion(str(name), str(path), str(rule)) for name, path, rule in rows)
+
+
+def paths_tagged(connection: apsw.Connection, collection_id: int, folded: Sequence[str]) -> set[str]:
+    rows = fetch_rows(
+        connection,
+        "SELECT DISTINCT f.path FROM tags t JOIN documents d ON d.id = t.document_id JOIN files f ON f.id = d.file_id"
+        " JOIN json_each(?1) w ON t.folded = w.value OR substr(t.folded, 1, length(w.value) + 1) = w.value || '/'"
+        " WHERE d.collection_id = ?2",
+        (json.dumps(list(folded)), collection_id),
+    )
+    return {str(path) for (path,) in rows}
 
 
 def count_by(connection: apsw.Connection, table: str, column: str) -> dict[str, int]:

@@ -17,7 +17,7 @@ from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Attachment, Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
-from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
+from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, FileStatus, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
 from citewell.domain.ports import Candidate, RelatedDocument
 from citewell.domain.queries import Filters, LexicalQuery
@@ -139,8 +139,14 @@ class SqliteCorpus:
                 file_ids.add(file_id)
             linking.resolve_links(connection, collection.id, names, file_ids)
 
-    def finish_sync(self, collection: OpenCollection, gone: Sequence[KnownFile], at: str) -> None:
-        """Forget files that are no longer there and note when the collection was last in step."""
+    def paths_tagged(self, collection_id: int, folded: Sequence[str]) -> set[str]:
+        """The files of a collection with a document that carries one of these tags, or one nested in it."""
+        return reading.paths_tagged(self.database.reader(), collection_id, folded) if folded else set()
+
+    def finish_sync(
+        self, collection: OpenCollection, gone: Sequence[KnownFile], excluded: Sequence[tuple[str, str]], at: str
+    ) -> None:
+        """Forget files that are no longer there; note what rules kept out and when the collection was in step."""
         with self.database.write() as connection:
             names: set[str] = set()
             for file in gone:
@@ -149,6 +155,7 @@ class SqliteCorpus:
                     names |= linking.names_in_file(connection, file.file_id)
                     writing.delete_file(connection, file.file_id)
             linking.resolve_links(connection, collection.id, names, set())
+            writing.put_exclusions(connection, collection.id, collection.scope, excluded)
             connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
 
     def collections(self) -> tuple[CollectionInfo, ...]:
@@ -156,6 +163,9 @@ class SqliteCorpus:
 
     def files(self) -> tuple[FileRecord, ...]:
         return reading.files(self.database.reader())
+
+    def exclusions(self) -> tuple[Exclusion, ...]:
+        return reading.exclusions(self.database.reader())
 
     # Documents
 

@@ -236,6 +236,20 @@ def _put_names(connection: apsw.Connection, document_id: int, prepared: Prepared
     )
 
 
+def put_exclusions(
+    connection: apsw.Connection, collection_id: int, scope: str, excluded: Iterable[tuple[str, str]]
+) -> None:
+    """Replace what rules keep out at or below the scope of a sync."""
+    connection.execute(
+        "DELETE FROM exclusions WHERE collection_id = ?1"
+        " AND (?2 = '' OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/')",
+        (collection_id, scope),
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO exclusions VALUES (?,?,?)", ((collection_id, path, rule) for path, rule in excluded)
+    )
+
+
 def delete_file(connection: apsw.Connection, file_id: int) -> list[str]:
     """Forget a file, its documents and everything derived from them; the keys that are gone."""
     gone: list[str] = []
