@@ -6,6 +6,7 @@ import resource
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ NAMES = [name for name, _ in hostile_files()]
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, float]:
     """An engine to which all of them were added at once, with two good notes around them; and how long it took."""
     folder = tmp_path_factory.mktemp("attacked")
-    for name, made in [("a-good.md", lambda: b"First good words."), *hostile_files(), ("z.md", lambda: b"Last words.")]:
+    good = {"a-good.md": b"First good words.", "z.md": b"Last words."}
+    for name, made in (*hostile_files(), *((name, partial(bytes, words)) for name, words in good.items())):
         path = folder / "vault" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(made())
