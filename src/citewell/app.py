@@ -188,8 +188,8 @@ class Engine:
             raise self._no_document(name)
         return keys, path
 
-    def status(self) -> CorpusStatus:
-        """What is in the corpus, file by file."""
+    def status(self, *, with_secrets: bool = False) -> CorpusStatus:
+        """What is in the corpus, file by file; on demand also where secrets seem to stand."""
         totals = self.corpus.totals()
         return CorpusStatus(
             totals.documents,
@@ -197,6 +197,7 @@ class Engine:
             self.corpus.by_source_type(),
             self.corpus.files(),
             self.corpus.exclusions(),
+            self.corpus.secrets() if with_secrets else (),
         )
 
     def collections(self) -> CollectionList:

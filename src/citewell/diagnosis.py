@@ -21,6 +21,7 @@ from citewell.settings import Settings, view_settings
 
 SAFE_SQLITE = (3, 51, 3)
 _LOW_DISK_BYTES = 500_000_000
+_SHOWN_SECRETS = 3
 _READERS = (
     ("trafilatura", "saved web pages"),
     ("pypdfium2", "PDF"),
@@ -88,8 +89,20 @@ def _corpus(settings: Settings) -> Iterator[Check]:
         else:
             yield Check("corpus", "ok", f"{totals.documents} documents, {totals.chunks} chunks")
         yield from _roots(corpus)
+        yield from _secrets(corpus)
     finally:
         corpus.close()
+
+
+def _secrets(corpus: SqliteCorpus) -> Iterator[Check]:
+    found = corpus.secrets()
+    if not found:
+        yield Check("secrets in documents", "ok", "nothing that looks like a key, token or password")
+        return
+    named = "; ".join(f"{entry.path}: {entry.kind}" for entry in found[:_SHOWN_SECRETS])
+    more = f" and {len(found) - _SHOWN_SECRETS} more" if len(found) > _SHOWN_SECRETS else ""
+    fix = "Move them to a password manager, or leave them out with --exclude; all: citewell status --secrets"
+    yield Check("secrets in documents", "warning", f"{named}{more}", fix)
 
 
 def _roots(corpus: SqliteCorpus) -> Iterator[Check]:

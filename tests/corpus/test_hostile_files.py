@@ -47,8 +47,9 @@ NAMES = [name for name, _ in hostile_files()]
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, float]:
     """An engine to which all of them were added at once, with two good notes around them; and how long it took."""
     folder = tmp_path_factory.mktemp("attacked")
-    good = {"a-good.md": b"First good words.", "z.md": b"Last words."}
-    for name, made in (*hostile_files(), *((name, partial(bytes, words)) for name, words in good.items())):
+    files: dict[str, Callable[[], bytes]] = dict(hostile_files())
+    files |= {"a-good.md": partial(bytes, b"First good words."), "z.md": partial(bytes, b"Last words.")}
+    for name, made in files.items():
         path = folder / "vault" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(made())

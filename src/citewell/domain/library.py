@@ -33,6 +33,16 @@ class Exclusion:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretFinding:
+    """A document in which something like a key or a password stands; what it is, not what it says."""
+
+    collection: str
+    path: str
+    source_key: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     path: str
     reason: str
@@ -65,6 +75,7 @@ class CorpusStatus:
     by_source_type: dict[str, int]
     files: tuple[FileRecord, ...]
     excluded: tuple[Exclusion, ...] = ()
+    secrets: tuple[SecretFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

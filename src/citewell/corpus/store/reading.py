@@ -147,13 +147,22 @@ def sections_between(
     )
 
 
-def languages(connection: apsw.Connection, known: frozenset[str], most: int = 4) -> tuple[str, ...]:
+# Every language stems the words of a query anew, so one that few documents are in, perhaps by mistake, does not count.
+_ALWAYS, _MOST, _LEAST_SHARE = 4, 12, 0.02
+
+
+def languages(connection: apsw.Connection, known: frozenset[str]) -> tuple[str, ...]:
     """The languages documents are in, of those known, the most common first."""
     rows = fetch_rows(
         connection,
         "SELECT language, count(*) FROM documents WHERE language IS NOT NULL GROUP BY language ORDER BY 2 DESC, 1",
     )
-    return tuple(str(language) for language, _ in rows if language in known)[:most]
+    total = sum(int(count) for _, count in rows)
+    found = [(str(language), int(count)) for language, count in rows if language in known]
+    common = (
+        language for rank, (language, count) in enumerate(found) if rank < _ALWAYS or count > _LEAST_SHARE * total
+    )
+    return tuple(common)[:_MOST]
 
 
 def chunk_count(connection: apsw.Connection) -> int:

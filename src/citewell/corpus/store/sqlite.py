@@ -12,12 +12,12 @@ import apsw
 
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
-from citewell.corpus.store import lexical, linking, reading, related, writing
+from citewell.corpus.store import lexical, linking, reading, related, secrets, writing
 from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
 from citewell.domain.documents import Attachment, Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
-from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, FileStatus, Stats
+from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, FileStatus, SecretFinding, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
 from citewell.domain.ports import Candidate, RelatedDocument
 from citewell.domain.queries import Filters, LexicalQuery
@@ -163,6 +163,11 @@ class SqliteCorpus:
 
     def files(self) -> tuple[FileRecord, ...]:
         return reading.files(self.database.reader())
+
+    def secrets(self) -> tuple[SecretFinding, ...]:
+        """Documents that seem to hold a secret; every text is looked through, so this takes as long as that takes."""
+        with self.database.read() as connection:
+            return tuple(secrets.find_secrets(connection))
 
     def exclusions(self) -> tuple[Exclusion, ...]:
         return reading.exclusions(self.database.reader())

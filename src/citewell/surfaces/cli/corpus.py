@@ -163,19 +163,21 @@ def _print_report(report: AddReport) -> None:
 
 @click.command(short_help="What is indexed, and what is not and why.")
 @click.option("--problems", is_flag=True, help="Only files that were skipped or failed, with the reason.")
+@click.option("--secrets", is_flag=True, help="Also look for keys, tokens and passwords in what is indexed.")
 @json_option
 @click.pass_context
-def status(ctx: click.Context, problems: bool, as_json: bool) -> None:
+def status(ctx: click.Context, problems: bool, secrets: bool, as_json: bool) -> None:
     """Show every file the corpus knows and how it fared, and what rules keep out.
 
     \b
     Examples:
       citewell status
       citewell status --problems
+      citewell status --secrets
       citewell status --json | jq '.files[] | select(.status == "failed")'
     """
     with engine(ctx) as opened:
-        found = opened.status()
+        found = opened.status(with_secrets=secrets)
     if problems:
         shown = tuple(file for file in found.files if file.status in ("skipped", "failed"))
         found = replace(found, files=shown, excluded=())
@@ -183,6 +185,8 @@ def status(ctx: click.Context, problems: bool, as_json: bool) -> None:
         print_json(found)
         return
     _print_status(found)
+    if secrets:
+        _print_secrets(found)
 
 
 def _print_status(found: CorpusStatus) -> None:
@@ -191,6 +195,14 @@ def _print_status(found: CorpusStatus) -> None:
     rows = [[file.collection, file.path, file.status, file.reason, file.at[:19]] for file in found.files]
     rows += [[entry.collection, entry.path, "excluded", entry.rule, ""] for entry in found.excluded]
     print_table("", ("collection", "file", "status", "reason", "at"), rows)
+
+
+def _print_secrets(found: CorpusStatus) -> None:
+    if not found.secrets:
+        print_text("Nothing that looks like a key, token or password was found.")
+        return
+    rows = ([entry.collection, entry.path, entry.kind, entry.source_key] for entry in found.secrets)
+    print_table("", ("collection", "file", "looks like", "key"), rows)
 
 
 @click.command(short_help="List collections.")
