@@ -20,7 +20,7 @@ NOTES = (
     ("fr", "Les pêcheurs réparaient leurs filets dans le port quand les bateaux sont rentrés.", "pêcheur filet bateau"),
     ("es", "Los pescadores reparaban las redes en el puerto cuando llegaron los barcos.", "pescador puerto llegar"),
     ("it", "I pescatori riparavano le reti nel porto mentre le barche della flotta tornavano.", "pescatore rete barca"),
-    ("pt", "Os pescadores estavam consertando as redes no porto quando os barcos chegaram.", "pescador rede barco"),
+    ("pt", "Os pescadores estavam consertando redes no porto quando os barcos chegaram.", "pescador consertar chegar"),
     ("nl", "De vissers waren de netten in de haven aan het boeten toen de boten binnenkwamen.", "visser boot haven"),
     ("sv", "Fiskarna lagade näten i hamnen när båtarna kom in och det var en lugn kväll.", "fiskare båt hamn"),
     ("ru", "Рыбаки чинили сети в гавани, когда лодки вернулись и это было уже не рано.", "рыбак сеть лодка"),
