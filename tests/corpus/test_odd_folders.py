@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -179,3 +180,12 @@ def test_ten_thousand_files_in_one_folder_are_added_and_then_cost_next_to_nothin
     assert engine.stats().resolved_links == 9_999
     again = add_path(tmp_path / "vault-0")
     assert (again.unchanged, again.bytes) == (10_000, 0)
+
+
+def test_reading_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Small.", "utf-8")
+    tracemalloc.start()
+    extract_file(tmp_path, Found("a.md", 6, 1), None, None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000

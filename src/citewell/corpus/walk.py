@@ -167,7 +167,8 @@ def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
                 raise Unreadable("not a regular file")
-            data = file.read(LARGEST_FILE_BYTES + 1)
+            # Room is made for all that is asked for, so no more than the file says it holds, and a byte to see it grow.
+            data = file.read(min(before.st_size, LARGEST_FILE_BYTES) + 1)
             after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(data) == after.st_size:
             return data, after
