@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TEST_STAMP := $(VENV)/.installed-for-tests
 
 .PHONY: demo test quick check bench docs lock clean
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
 
-test: $(STAMP) check  ## everything: lint, types, layers, docs, and the whole suite
+test: $(TEST_STAMP) check  ## everything: lint, types, layers, docs, and the whole suite
 	$(BIN)/pytest -n 2 --dist worksteal
 
 quick: $(STAMP)  ## the inner loop: everything that takes no real killing or large input
@@ -34,6 +35,11 @@ $(STAMP): requirements/dev.lock requirements/pip.lock pyproject.toml
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
+
+# OCR and the libraries that write Office files: 300 MB that only the whole suite needs.
+$(TEST_STAMP): $(STAMP) requirements/test.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
+	touch $(TEST_STAMP)
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis bench/.peers

@@ -37,6 +37,7 @@ def main() -> None:
     compile_lock("pip.in", "pip.lock")
     compile_lock("runtime.in", "runtime.lock")
     compile_lock("dev.in", "dev.lock")
+    compile_lock("test.in", "test.lock")
 
 
 if __name__ == "__main__":

@@ -137,7 +137,9 @@ class Engine:
         # Readers are the heaviest imports: only adding needs them.
         from citewell.corpus.ingest import AddRequest, Sync
 
-        request = AddRequest(path, collection, source_type, tuple(excludes))
+        check_between("max_file_mb", self.settings.max_file_mb, 1, 1_000)
+        limit = self.settings.max_file_mb * 1_000_000
+        request = AddRequest(path, collection, source_type, tuple(excludes), limit)
         return Sync(self.corpus, self._clock, request, private=(self.settings.data_dir,)).events()
 
     def watch(
@@ -190,10 +192,17 @@ class Engine:
             raise self._no_document(name)
         return keys, path
 
-    def status(self) -> CorpusStatus:
-        """What is in the corpus, file by file."""
+    def status(self, *, with_secrets: bool = False) -> CorpusStatus:
+        """What is in the corpus, file by file; on demand also where secrets seem to stand."""
         totals = self.corpus.totals()
-        return CorpusStatus(totals.documents, totals.chunks, self.corpus.by_source_type(), self.corpus.files())
+        return CorpusStatus(
+            totals.documents,
+            totals.chunks,
+            self.corpus.by_source_type(),
+            self.corpus.files(),
+            self.corpus.exclusions(),
+            self.corpus.secrets() if with_secrets else (),
+        )
 
     def collections(self) -> CollectionList:
         return CollectionList(self.corpus.collections())
@@ -288,6 +297,7 @@ class Engine:
             modified=document.modified,
             is_current=digest == document.content_hash and not is_gone,
             links_out=self.corpus.links_out(key),
+            attachments=self.corpus.attachments(key),
         )
 
     def _window(
@@ -312,7 +322,7 @@ class Engine:
         if self.corpus.find(key) is None:
             raise self._no_document(key)
         rows = related_rows(self.corpus, key, max_chars, limit)
-        return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key))
+        return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
 
     def topic_brief(
         self,

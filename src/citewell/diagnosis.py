@@ -15,11 +15,13 @@ from citewell import __version__
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.errors import CitewellError
 from citewell.domain.library import Check, DoctorReport
+from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import RunStore
 from citewell.settings import Settings, view_settings
 
 SAFE_SQLITE = (3, 51, 3)
 _LOW_DISK_BYTES = 500_000_000
+_SHOWN_SECRETS = 3
 _READERS = (
     ("trafilatura", "saved web pages"),
     ("pypdfium2", "PDF"),
@@ -36,6 +38,7 @@ def examine(settings: Settings) -> DoctorReport:
         *_corpus(settings),
         *_runs(settings),
         *_readers(),
+        *_ocr(),
         *_model(settings),
         *_lanes(settings),
     )
@@ -86,8 +89,20 @@ def _corpus(settings: Settings) -> Iterator[Check]:
         else:
             yield Check("corpus", "ok", f"{totals.documents} documents, {totals.chunks} chunks")
         yield from _roots(corpus)
+        yield from _secrets(corpus)
     finally:
         corpus.close()
+
+
+def _secrets(corpus: SqliteCorpus) -> Iterator[Check]:
+    found = corpus.secrets()
+    if not found:
+        yield Check("secrets in documents", "ok", "nothing that looks like a key, token or password")
+        return
+    named = "; ".join(f"{entry.path}: {entry.kind}" for entry in found[:_SHOWN_SECRETS])
+    more = f" and {len(found) - _SHOWN_SECRETS} more" if len(found) > _SHOWN_SECRETS else ""
+    fix = "Move them to a password manager, or leave them out with --exclude; all: citewell status --secrets"
+    yield Check("secrets in documents", "warning", f"{named}{more}", fix)
 
 
 def _roots(corpus: SqliteCorpus) -> Iterator[Check]:
@@ -118,6 +133,13 @@ def _readers() -> Iterator[Check]:
             yield Check(f"reader: {what}", "error", f"the package {module} is missing", "Install citewell again.")
         else:
             yield Check(f"reader: {what}", "ok", module)
+
+
+def _ocr() -> Iterator[Check]:
+    if has_ocr():
+        yield Check("reader: images", "ok", "rapidocr: their text is read on this machine")
+    else:
+        yield Check("reader: images", "missing", "no OCR: images are listed but not read", f"Install it: {INSTALL}")
 
 
 def _model(settings: Settings) -> Iterator[Check]:

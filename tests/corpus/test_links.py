@@ -25,7 +25,7 @@ def resolve(target: str, source: str = "Home.md", aliases: dict[str, str] | None
             if name == wanted:
                 candidates.append(Candidate(number, path, is_alias))
     chosen = choose_target(target, source, candidates)
-    return None if chosen is None else NOTES[chosen]
+    return None if chosen is None else chosen.path
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_bookmark_leads_to_the_page_it_points_at(vault: Write, add_path: AddPa
     add_path(vault({"bookmarks.html": bookmarks("copper"), "page.md": page}))
     found = next(row for row in engine.search("copper").results if row.source_type == "bookmark")
     assert [(row.source_key, row.relationship) for row in engine.related(found.source_key).related] == [
-        ("note:vault/page", "links_to")
+        ("note:vault/page", "has_source")
     ]
 
 

@@ -54,7 +54,7 @@ def test_chapters_come_in_reading_order_under_their_headings() -> None:
         created="1999",
         meta_text="Tides",
     )
-    assert detect("tides.epub", b"") == FileKind("text", "epub")
+    assert detect("tides.epub", b"") == FileKind("text", "epub", "source")
 
 
 def test_a_missing_chapter_is_a_warning() -> None:

@@ -10,9 +10,10 @@ from typing import Literal
 from citewell.corpus.importers.registry import documents_in, recognise
 from citewell.corpus.indexing import PreparedDocument, prepare_document
 from citewell.corpus.store.writing import FileFacts
-from citewell.corpus.walk import Found, read_bytes
+from citewell.corpus.walk import TOO_LARGE, Found, read_bytes
 from citewell.domain.documents import SourceType
-from citewell.domain.errors import Unreadable
+from citewell.domain.errors import NoText, Unreadable
+from citewell.readers.image import INSTALL, has_ocr
 from citewell.readers.kinds import FileKind, Skip, suffix_of
 
 _RETRY_MTIME = -1  # never equal to a real one: a file that could not be opened is tried again next time
@@ -42,6 +43,11 @@ def needs_a_child(path: str) -> bool:
     return not (isinstance(kind, FileKind) and kind.reader in _PLAIN_READERS)
 
 
+def is_outdated(reason: str) -> bool:
+    """Whether a file that may be read was left out for a reason that no longer holds: its size, or the lack of OCR."""
+    return reason.startswith(TOO_LARGE) or (INSTALL in reason and has_ocr())
+
+
 def extract_file(root: Path, entry: Found, hash_before: str | None, source_type: SourceType | None) -> Extracted:
     """Read one file, whatever it holds; nothing it holds makes this fail."""
     try:
@@ -64,6 +70,8 @@ def _documents(file: FileFacts, data: bytes, source_type: SourceType | None) -> 
         withheld = [entry.read.not_evidence for entry in imported if entry.read.not_evidence]
         usable = [entry for entry in imported if not entry.read.not_evidence and entry.read.text.strip()]
         documents = tuple(prepare_document(entry, file.path, source_type) for entry in usable)
+    except NoText as error:
+        return Extracted(file, "skipped", error.message, bytes=len(data))
     except Unreadable as error:
         return Extracted(file, "failed", error.message, bytes=len(data))
     except Exception as error:  # noqa: BLE001  one hostile file must not end the sync; the reason is recorded

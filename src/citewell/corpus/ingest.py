@@ -11,19 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from citewell.corpus.extraction import Extracted, extract_file, needs_a_child
+from citewell.corpus.exclusions import excluded_tags, path_rules, rule_against
+from citewell.corpus.extraction import Extracted, extract_file, is_outdated, needs_a_child
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.reader_pool import ReaderPool, Task
 from citewell.corpus.store.sqlite import KnownFile, SqliteCorpus
 from citewell.corpus.store.writing import FileFacts
-from citewell.corpus.walk import Excluded, Found, LeftOut, printable, walk
+from citewell.corpus.walk import MAX_FILE_BYTES, Excluded, Found, LeftOut, printable, walk
 from citewell.domain.documents import SourceType
 from citewell.domain.errors import BadInput, NotFound, WorkFailed
 from citewell.domain.library import AddReport, FileStatus, Problem, SyncProgress
 from citewell.domain.ports import Clock
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
-READER_VERSION = 2
+READER_VERSION = 3
 _BATCH_FILES = 64
 _BATCH_BYTES = 4_000_000
 # Starting readers takes longer than reading this much in our own process.
@@ -38,6 +39,7 @@ class AddRequest:
     collection: str | None = None
     source_type: SourceType | None = None
     excludes: tuple[str, ...] = ()
+    max_file_bytes: int = MAX_FILE_BYTES
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ class _Outcome:
 class _Tally:
     counts: dict[FileStatus, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    excluded: list[str] = field(default_factory=list)
+    excluded: list[Excluded] = field(default_factory=list)
     bytes: int = 0
 
     def add(self, status: FileStatus, path: str = "", reason: str = "") -> None:
@@ -74,6 +76,7 @@ class Sync:
         self._request = request
         self._private = private
         self._tally = _Tally()
+        self._excluded_tags: dict[str, str] = {}
         self._started = clock.monotonic()
 
     def events(self) -> Iterator[SyncProgress | AddReport]:
@@ -86,11 +89,18 @@ class Sync:
                 f"{collection.root} was a folder and is none any more: nothing was deleted.",
                 fix="Restore the folder and run the same command; to forget its documents, use 'citewell remove'.",
             )
+        self._excluded_tags = excluded_tags(collection.excludes)
         foreign = (*self._corpus.roots_below(collection.root), *self._private)
         known = self._corpus.known_files(collection.id, collection.scope)
-        found = list(self._survey(walk(collection.root, collection.scope, collection.excludes, foreign)))
+        rules = path_rules(collection.excludes)
+        found = list(
+            self._survey(walk(collection.root, collection.scope, rules, foreign, self._request.max_file_bytes))
+        )
         self._refuse_mass_deletion(collection.root, found, known)
-        changed = [entry for entry in found if not self._is_settled(entry, known.get(entry.path))]
+        barred = self._corpus.paths_tagged(collection.id, tuple(self._excluded_tags))
+        changed = [
+            entry for entry in found if entry.path in barred or not self._is_settled(entry, known.get(entry.path))
+        ]
         vanished = _vanished(known, found)
         total, done = len(found), len(found) - len(changed)
         yield SyncProgress(done, total, 0)
@@ -100,7 +110,7 @@ class Sync:
             yield SyncProgress(done, total, self._tally.bytes, tuple(outcome.facts.path for outcome in batch))
         for gone in vanished.values():
             self._tally.add("deleted", gone.path)
-        self._corpus.finish_sync(collection, tuple(vanished.values()), self._clock.now())
+        self._corpus.finish_sync(collection, tuple(vanished.values()), self._exclusions(), self._clock.now())
         yield self._report(collection.name)
 
     def _resolve(self) -> Path:
@@ -123,9 +133,12 @@ class Sync:
     def _survey(self, entries: Iterator[Found | LeftOut | Excluded]) -> Iterator[Found | LeftOut]:
         for entry in entries:
             if isinstance(entry, Excluded):
-                self._tally.excluded.append(f"{entry.path} ({entry.rule})")
+                self._tally.excluded.append(entry)
             else:
                 yield entry
+
+    def _exclusions(self) -> tuple[tuple[str, str], ...]:
+        return tuple((entry.path, entry.rule) for entry in self._tally.excluded)
 
     def _refuse_mass_deletion(self, root: Path, found: list[Found | LeftOut], known: dict[str, KnownFile]) -> None:
         documents = sum(1 for file in known.values() if file.source_key)
@@ -142,6 +155,8 @@ class Sync:
         if (known.size, known.mtime_ns) != (entry.size, entry.mtime_ns) or known.status == "deleted":
             return False
         if isinstance(entry, LeftOut) and known.reason != entry.reason:
+            return False
+        if isinstance(entry, Found) and known.status == "skipped" and is_outdated(known.reason):
             return False
         settled: FileStatus = known.status if known.status in ("skipped", "failed") else "unchanged"
         self._tally.add(settled, known.path, known.reason)
@@ -207,12 +222,16 @@ class Sync:
         file = extracted.facts
         if extracted.status != "read":
             return _Outcome(file, extracted.status, extracted.reason, keeps_document=extracted.keeps_document)
+        against = [rule_against(document, self._excluded_tags) for document in extracted.documents]
+        documents = tuple(entry for entry, rule in zip(extracted.documents, against, strict=True) if rule is None)
+        if not documents:
+            return _Outcome(file, "skipped", next(filter(None, against), ""))
         old = None if known else _same_file(vanished, file)
         if old is not None:
             del vanished[old.path]
-            return _Outcome(file, "renamed", f"was {old.path}", extracted.documents, renamed_from=old.path)
+            return _Outcome(file, "renamed", f"was {old.path}", documents, renamed_from=old.path)
         was_indexed = known is not None and known.source_key is not None
-        return _Outcome(file, "updated" if was_indexed else "indexed", extracted.reason, extracted.documents)
+        return _Outcome(file, "updated" if was_indexed else "indexed", extracted.reason, documents)
 
     def _report(self, collection: str) -> AddReport:
         counts = self._tally.counts
@@ -231,7 +250,7 @@ class Sync:
             bytes=self._tally.bytes,
             seconds=round(self._clock.monotonic() - self._started, 3),
             problems=tuple(self._tally.problems),
-            excluded=tuple(self._tally.excluded),
+            excluded=tuple(f"{entry.path} ({entry.rule})" for entry in self._tally.excluded),
         )
 
 

@@ -1,8 +1,9 @@
-"""Link resolution: which document a link means, by Obsidian's rules.
+"""Link resolution: which document or file a link means, by Obsidian's rules.
 
-A target with a folder must match the end of a path; a bare name matches any file of that name. Among several, one in
-the linking note's own folder comes first, then the shortest path, then the alphabetically first. An alias counts only
-where no file has the name. Case and Unicode form do not matter.
+A target with a folder must match the end of a path; a bare name matches any file of that name. Among several, one that
+the linking note's own folder leads to comes first, then the shortest path, then the alphabetically first. An alias
+counts only where no file has the name. Case and Unicode form do not matter. A note may be named without its extension;
+any other file is named with it.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ _NOTE_EXTENSIONS = (".md", ".markdown")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that answers to the name a link uses."""
+    """A document that answers to the name a link uses, or a file that holds none."""
 
-    document_id: int
+    document_id: int | None
     path: str
     is_alias: bool
+    file_id: int | None = None
 
 
 def fold_name(name: str) -> str:
@@ -54,24 +56,24 @@ def url_name(url: str) -> str | None:
     return f"url:{canonical}" if canonical else None
 
 
-def choose_target(target: str, source_path: str, candidates: Sequence[Candidate]) -> int | None:
-    """The document a link from `source_path` means, or None where no candidate fits."""
+def choose_target(target: str, source_path: str, candidates: Sequence[Candidate]) -> Candidate | None:
+    """What a link from `source_path` means, or None where no candidate fits."""
     wanted = _without_note_extension(fold_name(target.strip()).strip("/"))
     folder = fold_name(posixpath.dirname(source_path))
     if wanted.startswith(("./", "../")):
         wanted = posixpath.normpath(posixpath.join(folder, wanted))
         exact = [c for c in candidates if not c.is_alias and _comparable(c) == wanted]
-        return exact[0].document_id if exact else None
+        return exact[0] if exact else None
     fitting = [c for c in candidates if not c.is_alias and _ends_with(_comparable(c), wanted)]
     fitting = fitting or [c for c in candidates if c.is_alias and "/" not in wanted]
     if not fitting:
         return None
-    return min(fitting, key=lambda c: _preference(c, wanted, folder)).document_id
+    return min(fitting, key=lambda c: _preference(c, wanted, folder))
 
 
 def _preference(candidate: Candidate, wanted: str, folder: str) -> tuple[bool, bool, int, str]:
     path = _comparable(candidate)
-    return (path != wanted, posixpath.dirname(path) != folder, len(path), path)
+    return (path != wanted, path != posixpath.join(folder, wanted), len(path), path)
 
 
 def _comparable(candidate: Candidate) -> str:

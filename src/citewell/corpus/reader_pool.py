@@ -25,10 +25,13 @@ from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import Found
 from citewell.domain.documents import SourceType
 from citewell.domain.ports import Clock
+from citewell.readers.kinds import KINDS, suffix_of
 
 MEMORY_BYTES = 1_500_000_000
 SECONDS_A_FILE = 20.0
 SECONDS_A_MEGABYTE = 2.0
+# Recognising the text of a full screenshot takes eight seconds of one core, and the cores may be busy.
+_SLOWER_WITH_OCR = 4.0
 _QUEUE = 8  # files a process is given ahead, so that it never waits for us
 _AHEAD = 512  # files that may be ready before their turn
 
@@ -138,7 +141,7 @@ class ReaderPool:
                 self._lost(reader, queue, ready, suspects, "took too long to read")
 
     def _allowance(self, task: Task) -> float:
-        return self._seconds_a_file + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000
+        return seconds_for(task.entry, self._seconds_a_file)
 
     def _receive(self, reader: _Reader, ready: dict[int, Extracted]) -> bool:
         try:
@@ -168,6 +171,13 @@ class ReaderPool:
             queue.extendleft(reversed([culprit, *innocent]))
 
 
+def seconds_for(entry: Found, seconds_a_file: float) -> float:
+    """How long a file may take to read, by its kind and size."""
+    kind = KINDS.get(suffix_of(entry.path))
+    slower = _SLOWER_WITH_OCR if kind is not None and kind.reader == "image" else 1.0
+    return slower * seconds_a_file + SECONDS_A_MEGABYTE * entry.size / 1_000_000
+
+
 def _may_take(reader: _Reader, task: Task, suspects: set[int]) -> bool:
     """A file that brought a reader down is tried again with nothing else at stake."""
     if not reader.waiting:
@@ -194,7 +204,7 @@ def serve(descriptor: int) -> None:
         except (EOFError, OSError):
             return
         used = resource.getrusage(resource.RUSAGE_SELF)
-        allowed = SECONDS_A_FILE + SECONDS_A_MEGABYTE * task.entry.size / 1_000_000
+        allowed = seconds_for(task.entry, SECONDS_A_FILE)
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowed) + 1)
         pipe.send_bytes(_encoder.encode(extract(Path(root), task.entry, task.hash_before, source_type)))
 

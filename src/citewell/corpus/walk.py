@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citewell.domain.errors import Unreadable
+from citewell.readers.kinds import Skip, detect
 
 # Folders that hold a program's own files, or answers of ours: never what a person saved.
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "research-runs", "chat-transcripts", "$RECYCLE.BIN", "System Volume Information"}
 )
-MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_FILE_BYTES = 100_000_000  # a text of this size needs two thirds of what a reader process may use
+LARGEST_FILE_BYTES = 1_000_000_000  # whatever the limit is set to
+TOO_LARGE = "larger than"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,11 @@ class Excluded:
 Entry = Found | LeftOut | Excluded
 
 
-def walk(root: Path, scope: str, excludes: Iterable[str], foreign: Iterable[Path]) -> Iterator[Entry]:
+def walk(
+    root: Path, scope: str, excludes: Iterable[str], foreign: Iterable[Path], max_bytes: int = MAX_FILE_BYTES
+) -> Iterator[Entry]:
     """Everything at or below `scope` (a path relative to the root, '' for all), in a stable order."""
-    rules = _Rules(tuple(excludes), frozenset(os.fspath(path) for path in foreign))
+    rules = _Rules(tuple(excludes), frozenset(os.fspath(path) for path in foreign), max_bytes)
     start = root / scope if scope else root
     if start.is_dir():
         yield from _walk_folder(root, start, rules)
@@ -67,6 +72,7 @@ def walk(root: Path, scope: str, excludes: Iterable[str], foreign: Iterable[Path
 class _Rules:
     patterns: tuple[str, ...]
     foreign: frozenset[str]
+    max_bytes: int
 
     def against(self, path: str, name: str, *, is_folder: bool) -> str | None:
         """The rule that keeps this path out, if any."""
@@ -76,7 +82,10 @@ class _Rules:
             return "never indexed"
         for pattern in self.patterns:
             bare = pattern.rstrip("/")
-            if fnmatch.fnmatchcase(path, bare) or fnmatch.fnmatchcase(name, bare) or path.startswith(bare + "/"):
+            # A kind of file is meant however its extension is spelt.
+            shown = name.casefold() if bare.startswith("*.") else name
+            wanted = bare.casefold() if bare.startswith("*.") else bare
+            if fnmatch.fnmatchcase(path, bare) or fnmatch.fnmatchcase(shown, wanted) or path.startswith(bare + "/"):
                 return f"--exclude {pattern}"
         return None
 
@@ -120,21 +129,23 @@ def _visit(root: Path, path: Path, rules: _Rules) -> Iterator[Entry]:
     except OSError as error:
         yield LeftOut(printable(name), 0, -1, f"cannot be read: {error.strerror}", is_unseen=True)
         return
-    if reason := _reason_to_leave(name, facts):
+    if reason := _reason_to_leave(name, facts, rules.max_bytes):
         yield LeftOut(printable(name), facts.st_size, facts.st_mtime_ns, reason)
     else:
         yield Found(name, facts.st_size, facts.st_mtime_ns)
 
 
-def _reason_to_leave(name: str, facts: os.stat_result) -> str | None:
+def _reason_to_leave(name: str, facts: os.stat_result, max_bytes: int) -> str | None:
     if stat.S_ISLNK(facts.st_mode):
         return "symbolic link: not followed (add the folder it points to)"
     if not stat.S_ISREG(facts.st_mode):
         return "not a regular file"
     if name != printable(name):
         return "the file name is not valid Unicode: rename it"
-    if facts.st_size > MAX_FILE_BYTES:
-        return f"larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+    if facts.st_size > max_bytes:
+        kind = detect(name, b"")  # raising the limit would not help with a film
+        limit = f"{TOO_LARGE} {max_bytes // 1_000_000} MB (CITEWELL_MAX_FILE_MB sets the limit)"
+        return kind.reason if isinstance(kind, Skip) else limit
     return None
 
 
@@ -156,7 +167,8 @@ def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
                 raise Unreadable("not a regular file")
-            data = file.read(MAX_FILE_BYTES + 1)
+            # Room is made for all that is asked for, so no more than the file says it holds, and a byte to see it grow.
+            data = file.read(min(before.st_size, LARGEST_FILE_BYTES) + 1)
             after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(data) == after.st_size:
             return data, after

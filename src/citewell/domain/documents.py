@@ -170,6 +170,16 @@ class SectionView:
     page: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that a document embeds or links to: a document with a key, or the reason why it is none."""
+
+    path: str
+    is_embedded: bool
+    source_key: str | None = None
+    reason: str = ""
+
+
 ContentMode = Literal["evidence", "full", "summary"]
 
 
@@ -199,3 +209,4 @@ class DocumentView:
     modified: str | None = None
     is_current: bool = True
     links_out: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()

@@ -62,3 +62,7 @@ class Unreadable(CitewellError):
     """A file that no reader could make text of; recorded against the file, never fatal."""
 
     code = "unreadable"
+
+
+class NoText(Unreadable):
+    """A sound file in which there is nothing to read: left out, not failed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.domain.documents import DocumentView
+from citewell.domain.documents import Attachment, DocumentView
 from citewell.domain.evidence import EvidenceRow
 
 SearchMode = Literal["lexical", "semantic", "hybrid"]
@@ -22,6 +22,25 @@ class FileRecord:
     at: str
     collection: str = ""
     source_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A file or folder that a rule keeps out of the corpus."""
+
+    collection: str
+    path: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFinding:
+    """A document in which something like a key or a password stands; what it is, not what it says."""
+
+    collection: str
+    path: str
+    source_key: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +75,8 @@ class CorpusStatus:
     chunks: int
     by_source_type: dict[str, int]
     files: tuple[FileRecord, ...]
+    excluded: tuple[Exclusion, ...] = ()
+    secrets: tuple[SecretFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +131,7 @@ class RelatedResult:
     source_key: str
     related: tuple[EvidenceRow, ...]
     unresolved: tuple[str, ...]
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

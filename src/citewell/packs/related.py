@@ -30,13 +30,19 @@ def related_rows(store: LinkStore, key: str, max_chars: int, limit: int) -> list
 
 
 def _related_row(store: LinkStore, key: str, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
-    if neighbour.relationship in ("linked_from", "embedded_in"):
+    if neighbour.relationship in ("linked_from", "embedded_in", "source_of"):
         row = _around_link(store, neighbour, max_chars)
     else:
-        row = opening_row(store, neighbour.document, LexicalQuery(()), {}, max_chars, "graph_related")
+        row = opening_row(store, neighbour.document, LexicalQuery(()), {}, max_chars, _role(neighbour))
     return replace(
         row, lanes=("related",), related_to=key, relationship=neighbour.relationship, score=float(neighbour.links)
     )
+
+
+def _role(neighbour: RelatedDocument) -> Role:
+    """An embedded file belongs to the note as its attachment; an embedded note stays a note of its own."""
+    is_file = neighbour.document.source_type != "vault_note"
+    return "attachment" if neighbour.relationship == "embeds" and is_file else "graph_related"
 
 
 def _around_link(store: LinkStore, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:

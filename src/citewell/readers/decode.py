@@ -79,6 +79,7 @@ def decode(data: bytes, *, declared: str | None = None) -> Decoded:
     return (
         _strict(data, wide_encoding(data))
         or _strict(data, "utf-8")
+        or _with_surrogates(data)
         or _strict(data, _DECLARABLE.get((declared or "").strip().lower()))
         or _mostly_utf8(data)
         or _guessed(data)
@@ -104,6 +105,16 @@ def _strict(data: bytes, encoding: str | None) -> Decoded | None:
         return Decoded(canonicalize(data.decode(encoding)), encoding)
     except UnicodeDecodeError:
         return None
+
+
+def _with_surrogates(data: bytes) -> Decoded | None:
+    """UTF-8 but for halves of surrogate pairs, which programs on Windows and the JVM let slip into files."""
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    lost = sum("\ud800" <= char <= "\udfff" for char in text)
+    return Decoded(canonicalize(text), "utf-8", (f"damaged UTF-8: unreadable places: {lost}",))
 
 
 def _damaged(data: bytes, encoding: str) -> Decoded:

@@ -9,11 +9,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from citewell.domain.documents import ReadDocument, SourceType
+from citewell.domain.documents import Kind, ReadDocument, SourceType
 from citewell.domain.errors import Unreadable
 from citewell.readers.binary import binary_kind
 from citewell.readers.decode import decode
-from citewell.readers.image import has_ocr
+from citewell.readers.image import INSTALL, has_ocr
 from citewell.readers.transcripts import is_transcript
 
 Reader = Literal["markdown", "plain", "html", "pdf", "transcript", "subtitles", "office", "epub", "table", "image"]
@@ -26,6 +26,7 @@ class FileKind:
 
     source_type: SourceType
     reader: Reader
+    kind: Kind | None = None  # where it is not the one its source type says
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ _PDF = FileKind("pdf", "pdf")
 _TRANSCRIPT = FileKind("transcript", "transcript")
 _SUBTITLES = FileKind("transcript", "subtitles")
 _OFFICE = FileKind("office", "office")
-_EPUB = FileKind("text", "epub")
+_EPUB = FileKind("text", "epub", "source")
 _TABLE = FileKind("text", "table")
 _IMAGE = FileKind("image", "image")
 
@@ -90,7 +91,7 @@ def detect(name: str, head: bytes) -> FileKind | Skip:
     if kind is _HTML and _BOOKMARKS.match(head):
         return Skip("browser bookmarks: this kind is not imported yet")
     if kind is _IMAGE and not has_ocr():
-        return Skip(f"images ({suffix}): reading them needs OCR (pip install rapidocr onnxruntime)")
+        return Skip(f"images ({suffix}): reading them needs OCR ({INSTALL})")
     if suffix in _TALKATIVE and is_transcript(decode(head[:HEAD_BYTES]).text):
         return _TRANSCRIPT
     return kind

@@ -115,7 +115,7 @@ def _joined(pages: list[str | None]) -> tuple[str, tuple[Section, ...]]:
 def _no_text(contents: _Contents) -> Unreadable:
     if all(page is None for page in contents.pages):
         return Unreadable("not a readable PDF: none of its pages can be opened")
-    return Unreadable("the PDF has no text layer (scanned?): OCR is not available yet")
+    return Unreadable("the PDF has no text layer (scanned?): save a copy with text")
 
 
 def _warnings(contents: _Contents) -> Iterator[str]:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
+from citewell.text.secrets import KEY_SHAPES
+
 REDACTED = "[redacted]"
 PATH = "[path]"
 MIN_SECRET_CHARS = 6
@@ -37,10 +39,7 @@ _QUERY = re.compile(
 )
 _SCHEME = re.compile(r"(?i)\b(bearer|basic|digest|negotiate|token)(\s{1,3})([\w.~+/=:-]{6,})")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{1,18}[.:]?")
-_SHAPES = re.compile(
-    r"(?<![\w-])(?:sk-[\w-]{12,}|tvly-[\w-]{8,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{12,}|hf_\w{16,}"
-    r"|xox[abprs]-[\w-]{8,}|AIza[\w-]{20,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?)"
-)
+_SHAPES = re.compile(rf"(?<![\w-])(?:{'|'.join(KEY_SHAPES.values())})")
 
 # An absolute path stands at the beginning or behind one of these; behind a letter it is the rest of a relative one.
 _BEFORE_PATH = r"(?<![^\s\"'`(\[{<>=:,;|@!“‘«（：])"

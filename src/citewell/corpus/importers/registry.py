@@ -52,7 +52,7 @@ def documents_in(data: bytes, path: str) -> Iterator[Imported]:
     if isinstance(known, Skip):
         raise Unreadable(known.reason)
     if isinstance(known, FileKind):
-        yield Imported(read_file(data, path), known.source_type)
+        yield Imported(read_file(data, path), known.source_type, kind=known.kind)
     else:
         yield from _with_distinct_parts(known.documents(data, path))
 

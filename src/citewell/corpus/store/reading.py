@@ -12,7 +12,7 @@ from citewell.corpus.store.filters import condition
 from citewell.corpus.store.writing import TEXT_BLOCK_CHARS
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Document, SectionView
-from citewell.domain.library import CollectionInfo, FileRecord, Stats
+from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, Stats
 from citewell.domain.packs import TagCount
 from citewell.domain.queries import Filters
 
@@ -164,13 +164,22 @@ def sections_between(
     )
 
 
-def languages(connection: apsw.Connection, known: frozenset[str], most: int = 4) -> tuple[str, ...]:
+# Every language stems the words of a query anew, so one that few documents are in, perhaps by mistake, does not count.
+_ALWAYS, _MOST, _LEAST_SHARE = 4, 12, 0.02
+
+
+def languages(connection: apsw.Connection, known: frozenset[str]) -> tuple[str, ...]:
     """The languages documents are in, of those known, the most common first."""
     rows = fetch_rows(
         connection,
         "SELECT language, count(*) FROM documents WHERE language IS NOT NULL GROUP BY language ORDER BY 2 DESC, 1",
     )
-    return tuple(str(language) for language, _ in rows if language in known)[:most]
+    total = sum(int(count) for _, count in rows)
+    found = [(str(language), int(count)) for language, count in rows if language in known]
+    common = (
+        language for rank, (language, count) in enumerate(found) if rank < _ALWAYS or count > _LEAST_SHARE * total
+    )
+    return tuple(common)[:_MOST]
 
 
 def chunk_count(connection: apsw.Connection) -> int:
@@ -231,6 +240,26 @@ def files(connection: apsw.Connection) -> tuple[FileRecord, ...]:
     return tuple(FileRecord(*row) for row in rows)
 
 
+def exclusions(connection: apsw.Connection) -> tuple[Exclusion, ...]:
+    """What rules kept out at the last sync of each collection."""
+    rows = fetch_rows(
+        connection,
+        "SELECT o.name, e.path, e.rule FROM exclusions e JOIN collections o ON o.id = e.collection_id ORDER BY 1, 2",
+    )
+    return tuple(Exclusion(str(name), str(path), str(rule)) for name, path, rule in rows)
+
+
+def paths_tagged(connection: apsw.Connection, collection_id: int, folded: Sequence[str]) -> set[str]:
+    rows = fetch_rows(
+        connection,
+        "SELECT DISTINCT f.path FROM tags t JOIN documents d ON d.id = t.document_id JOIN files f ON f.id = d.file_id"
+        " JOIN json_each(?1) w ON t.folded = w.value OR substr(t.folded, 1, length(w.value) + 1) = w.value || '/'"
+        " WHERE d.collection_id = ?2",
+        (json.dumps(list(folded)), collection_id),
+    )
+    return {str(path) for (path,) in rows}
+
+
 def count_by(connection: apsw.Connection, table: str, column: str) -> dict[str, int]:
     rows = fetch_rows(connection, f"SELECT coalesce({column}, 'unknown'), count(*) FROM {table} GROUP BY 1 ORDER BY 1")
     return {str(name): int(count) for name, count in rows}
@@ -245,7 +274,7 @@ def stats(connection: apsw.Connection, database_bytes: int, schema_version: int)
         chunks=chunk_count(connection),
         characters=number("SELECT coalesce(sum(x.length), 0) FROM documents d JOIN texts x ON x.id = d.text_id"),
         links=number("SELECT count(*) FROM links"),
-        resolved_links=number("SELECT count(*) FROM links WHERE target_id IS NOT NULL"),
+        resolved_links=number("SELECT count(*) FROM links WHERE coalesce(target_id, target_file_id) IS NOT NULL"),
         tags=number("SELECT count(DISTINCT folded) FROM tags"),
         collections=number("SELECT count(*) FROM collections"),
         by_source_type=count_by(connection, "documents", "source_type"),

@@ -12,14 +12,14 @@ import apsw
 
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
-from citewell.corpus.store import lexical, reading, related, writing
+from citewell.corpus.store import lexical, linking, reading, related, secrets, writing
 from citewell.corpus.store.postings_layout import is_complete, read_common, read_state
 from citewell.corpus.store.postings_reading import PostingsIndex
 from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import Database, connect, fetch_one, fetch_rows, fetch_value, load_schema
-from citewell.domain.documents import Document, SectionView
+from citewell.domain.documents import Attachment, Document, SectionView
 from citewell.domain.errors import BadInput, WorkFailed
-from citewell.domain.library import CollectionInfo, FileRecord, FileStatus, Stats
+from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, FileStatus, SecretFinding, Stats
 from citewell.domain.packs import CorpusMatches, TagCount
 from citewell.domain.ports import Candidate, Commonness, RelatedDocument
 from citewell.domain.queries import Filters, LexicalQuery
@@ -138,25 +138,32 @@ class SqliteCorpus:
                 # Another process may have moved or forgotten the file meanwhile: then there is nothing left to move.
                 old_id = _file_at(connection, collection.id, outcome.renamed_from) if outcome.renamed_from else None
                 if outcome.renamed_from and old_id is not None:
-                    names |= writing.names_in_file(connection, old_id)
+                    names |= linking.names_in_file(connection, old_id)
                     writing.move_file(connection, collection.id, outcome.renamed_from, outcome.facts.path, at, batch)
                 file_id = writing.put_file(
                     connection, collection.id, outcome.facts, outcome.status, outcome.reason, at, reader_version
                 )
-                if outcome.keeps_document:
-                    continue
-                before = writing.names_in_file(connection, file_id)
-                writing.drop_parts(connection, file_id, [document.part for document in outcome.documents], batch)
-                home = (collection.id, collection.name, file_id, outcome.facts.path)
+                before = linking.ways_into(connection, file_id)
+                path = outcome.facts.path
+                if not outcome.keeps_document:
+                    writing.drop_parts(connection, file_id, [document.part for document in outcome.documents], batch)
+                home = (collection.id, collection.name, file_id, path)
                 for document in outcome.documents:
                     writing.put_document(connection, *home, document, at, batch)
-                names |= before ^ writing.names_in_file(connection, file_id)
+                linking.put_file_names(connection, file_id, path)
+                names |= {name for name, _ in before ^ linking.ways_into(connection, file_id)}
                 file_ids.add(file_id)
-            writing.resolve_links(connection, collection.id, names, file_ids)
+            linking.resolve_links(connection, collection.id, names, file_ids)
             postings_writing.write_batch(connection, batch)
 
-    def finish_sync(self, collection: OpenCollection, gone: Sequence[KnownFile], at: str) -> None:
-        """Forget files that are no longer there and note when the collection was last in step."""
+    def paths_tagged(self, collection_id: int, folded: Sequence[str]) -> set[str]:
+        """The files of a collection with a document that carries one of these tags, or one nested in it."""
+        return reading.paths_tagged(self.database.reader(), collection_id, folded) if folded else set()
+
+    def finish_sync(
+        self, collection: OpenCollection, gone: Sequence[KnownFile], excluded: Sequence[tuple[str, str]], at: str
+    ) -> None:
+        """Forget files that are no longer there; note what rules kept out and when the collection was in step."""
         with self.database.write() as connection:
             from citewell.corpus.store import postings_writing
 
@@ -165,9 +172,10 @@ class SqliteCorpus:
             for file in gone:
                 # Another process may have forgotten it, and its number may be another file's by now.
                 if _file_at(connection, collection.id, file.path) == file.file_id:
-                    names |= writing.names_in_file(connection, file.file_id)
+                    names |= linking.names_in_file(connection, file.file_id)
                     writing.delete_file(connection, file.file_id, batch)
-            writing.resolve_links(connection, collection.id, names, set())
+            linking.resolve_links(connection, collection.id, names, set())
+            writing.put_exclusions(connection, collection.id, collection.scope, excluded)
             postings_writing.write_batch(connection, batch)
             postings_writing.tidy(connection)
             connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
@@ -177,6 +185,14 @@ class SqliteCorpus:
 
     def files(self) -> tuple[FileRecord, ...]:
         return reading.files(self.database.reader())
+
+    def secrets(self) -> tuple[SecretFinding, ...]:
+        """Documents that seem to hold a secret; every text is looked through, so this takes as long as that takes."""
+        with self.database.read() as connection:
+            return tuple(secrets.find_secrets(connection))
+
+    def exclusions(self) -> tuple[Exclusion, ...]:
+        return reading.exclusions(self.database.reader())
 
     # Documents
 
@@ -227,6 +243,9 @@ class SqliteCorpus:
     def related(self, key: str, limit: int) -> list[RelatedDocument]:
         return related.related_documents(self.database.reader(), key, limit)
 
+    def attachments(self, key: str) -> tuple[Attachment, ...]:
+        return related.attachments(self.database.reader(), key)
+
     def unresolved_links(self, key: str) -> tuple[str, ...]:
         return related.unresolved(self.database.reader(), key)
 
@@ -276,12 +295,12 @@ class SqliteCorpus:
                 if row is None:
                     continue
                 file_id, collection_id = int(row[0]), int(row[1])
-                names.setdefault(collection_id, set()).update(writing.names_in_file(connection, file_id))
+                names.setdefault(collection_id, set()).update(linking.names_in_file(connection, file_id))
                 writing.delete_document(connection, int(row[2]), batch)
                 if not fetch_rows(connection, "SELECT 1 FROM documents WHERE file_id = ?", (file_id,)):
                     writing.delete_file(connection, file_id, batch)
             for collection_id, gone in names.items():
-                writing.resolve_links(connection, collection_id, gone, set())
+                linking.resolve_links(connection, collection_id, gone, set())
             postings_writing.write_batch(connection, batch)
             postings_writing.forget(connection, batch.gone)
 

@@ -10,7 +10,7 @@ import apsw
 
 from citewell.corpus.indexing import PreparedChunk, PreparedDocument
 from citewell.corpus.keys import mint_key
-from citewell.corpus.links import Candidate, choose_target, url_name
+from citewell.corpus.links import url_name
 from citewell.corpus.store.postings_layout import IndexBatch
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Section
@@ -242,58 +242,18 @@ def _put_names(connection: apsw.Connection, document_id: int, prepared: Prepared
     )
 
 
-def names_in_file(connection: apsw.Connection, file_id: int) -> set[str]:
-    """The names by which links reach the documents of a file."""
-    sql = "SELECT name FROM link_names WHERE document_id IN (SELECT id FROM documents WHERE file_id = ?)"
-    return {name for (name,) in fetch_rows(connection, sql, (file_id,))}
-
-
-def resolve_links(connection: apsw.Connection, collection_id: int, names: set[str], file_ids: set[int]) -> None:
-    """Point links at their documents: those written in these files, and those that use one of these names."""
-    if not names and not file_ids:
-        return
-    links = fetch_rows(
-        connection,
-        "SELECT l.id, l.kind, l.target, l.name, coalesce(d.note_path, ''), l.target_id, d.id FROM links l"
-        " JOIN documents d ON d.id = l.document_id"
-        " WHERE d.collection_id = ?1 AND d.file_id IN (SELECT value FROM json_each(?2))"
-        " UNION SELECT l.id, l.kind, l.target, l.name, coalesce(d.note_path, ''), l.target_id, d.id FROM links l"
-        " JOIN documents d ON d.id = l.document_id WHERE l.name IN (SELECT value FROM json_each(?3))",
-        (collection_id, json.dumps(sorted(file_ids)), json.dumps(sorted(names))),
+def put_exclusions(
+    connection: apsw.Connection, collection_id: int, scope: str, excluded: Iterable[tuple[str, str]]
+) -> None:
+    """Replace what rules keep out at or below the scope of a sync."""
+    connection.execute(
+        "DELETE FROM exclusions WHERE collection_id = ?1"
+        " AND (?2 = '' OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/')",
+        (collection_id, scope),
     )
-    candidates = _candidates(connection, collection_id, {link[3] for link in links})
-    changed = [
-        (chosen, link_id)
-        for link_id, kind, target, name, source_path, current, own_id in links
-        if (chosen := _resolve(kind, target, name, source_path, own_id, candidates)) != current
-    ]
-    connection.executemany("UPDATE links SET target_id = ? WHERE id = ?", changed)
-
-
-def _candidates(connection: apsw.Connection, collection_id: int, names: set[str]) -> dict[str, list[Candidate]]:
-    """The documents that answer to each name: of this collection, or anywhere for a web address."""
-    found: dict[str, list[Candidate]] = {}
-    rows = fetch_rows(
-        connection,
-        "SELECT n.name, d.id, coalesce(d.note_path, ''), n.is_alias FROM link_names n"
-        " JOIN documents d ON d.id = n.document_id WHERE n.name IN (SELECT value FROM json_each(?))"
-        " AND (d.collection_id = ? OR n.name GLOB 'url:*') ORDER BY d.id",
-        (json.dumps(sorted(names)), collection_id),
+    connection.executemany(
+        "INSERT OR REPLACE INTO exclusions VALUES (?,?,?)", ((collection_id, path, rule) for path, rule in excluded)
     )
-    for name, document_id, path, is_alias in rows:
-        found.setdefault(name, []).append(Candidate(int(document_id), path, bool(is_alias)))
-    return found
-
-
-def _resolve(
-    kind: str, target: str, name: str, source_path: str, own_id: int, candidates: dict[str, list[Candidate]]
-) -> int | None:
-    if not name:
-        return own_id if kind != "url" else None
-    fitting = candidates.get(name, [])
-    if kind == "url":
-        return fitting[0].document_id if fitting else None
-    return choose_target(target, source_path, fitting)
 
 
 def delete_file(connection: apsw.Connection, file_id: int, batch: IndexBatch) -> list[str]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Protocol
 
 import click
 
 from citewell.app import Engine
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput
-from citewell.domain.library import AddReport, CorpusStatus, SyncProgress
+from citewell.domain.library import AddReport, CorpusStatus
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
 from citewell.surfaces.cli.options import engine, json_option
+from citewell.surfaces.cli.sync_bar import sync_bar
 
 _SHOWN_PROBLEMS = 10
 
@@ -26,7 +23,13 @@ _SHOWN_PROBLEMS = 10
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--collection", metavar="NAME", help="Name of the collection (default: the folder's name).")
 @click.option("--source-type", type=click.Choice(SOURCE_TYPES), help="What these documents are, whatever their kind.")
-@click.option("--exclude", "excludes", multiple=True, metavar="GLOB", help="Leave out files or folders; remembered.")
+@click.option(
+    "--exclude",
+    "excludes",
+    multiple=True,
+    metavar="GLOB|tag:NAME",
+    help="Leave out files, folders or tags; remembered.",
+)
 @click.option("--watch", is_flag=True, help="Stay and follow the folder until Ctrl-C.")
 @click.option("--verbose", "-v", is_flag=True, help="Name each file on stderr once it is safely stored.")
 @json_option
@@ -49,7 +52,7 @@ def add(
     \b
     Examples:
       citewell add ~/vault
-      citewell add ~/vault --exclude 'Templates/*' --exclude '*.excalidraw.md'
+      citewell add ~/vault --exclude 'Templates/*' --exclude '*.pdf' --exclude tag:private
       citewell add paper.pdf page.html
       citewell add ~/vault --watch
     """
@@ -110,7 +113,7 @@ def _add_one(
     *,
     verbose: bool,
 ) -> AddReport:
-    with _progress(f"Adding {path.name or path}") as bar:
+    with sync_bar(f"Adding {path.name or path}") as bar:
         for event in opened.add(path, collection=collection, source_type=source_type, excludes=excludes):
             if isinstance(event, AddReport):
                 return event
@@ -158,62 +161,48 @@ def _print_report(report: AddReport) -> None:
         print_text(f"  … and {len(report.problems) - _SHOWN_PROBLEMS} more: citewell status --problems")
 
 
-class _Bar(Protocol):
-    def show(self, event: SyncProgress) -> None: ...
-
-
-class _Silent:
-    def show(self, event: SyncProgress) -> None:
-        """Piped output stays quiet until the end."""
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[_Bar]:
-    if not sys.stderr.isatty():
-        yield _Silent()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(one_line(label, 40), total=None)
-
-        class Bar:
-            def show(self, event: SyncProgress) -> None:
-                progress.update(task, total=event.total, completed=event.done)
-
-        yield Bar()
-
-
 @click.command(short_help="What is indexed, and what is not and why.")
 @click.option("--problems", is_flag=True, help="Only files that were skipped or failed, with the reason.")
+@click.option("--secrets", is_flag=True, help="Also look for keys, tokens and passwords in what is indexed.")
 @json_option
 @click.pass_context
-def status(ctx: click.Context, problems: bool, as_json: bool) -> None:
-    """Show every file the corpus knows and how it fared.
+def status(ctx: click.Context, problems: bool, secrets: bool, as_json: bool) -> None:
+    """Show every file the corpus knows and how it fared, and what rules keep out.
 
     \b
     Examples:
       citewell status
       citewell status --problems
+      citewell status --secrets
       citewell status --json | jq '.files[] | select(.status == "failed")'
     """
     with engine(ctx) as opened:
-        found = opened.status()
+        found = opened.status(with_secrets=secrets)
     if problems:
-        found = replace(found, files=tuple(file for file in found.files if file.status in ("skipped", "failed")))
+        shown = tuple(file for file in found.files if file.status in ("skipped", "failed"))
+        found = replace(found, files=shown, excluded=())
     if as_json:
         print_json(found)
         return
     _print_status(found)
+    if secrets:
+        _print_secrets(found)
 
 
 def _print_status(found: CorpusStatus) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.by_source_type.items()) or "nothing yet"
     print_text(f"{found.documents} documents in {found.chunks} chunks ({kinds})")
-    rows = ([file.collection, file.path, file.status, file.reason, file.at[:19]] for file in found.files)
+    rows = [[file.collection, file.path, file.status, file.reason, file.at[:19]] for file in found.files]
+    rows += [[entry.collection, entry.path, "excluded", entry.rule, ""] for entry in found.excluded]
     print_table("", ("collection", "file", "status", "reason", "at"), rows)
+
+
+def _print_secrets(found: CorpusStatus) -> None:
+    if not found.secrets:
+        print_text("Nothing that looks like a key, token or password was found.")
+        return
+    rows = ([entry.collection, entry.path, entry.kind, entry.source_key] for entry in found.secrets)
+    print_table("", ("collection", "file", "looks like", "key"), rows)
 
 
 @click.command(short_help="List collections.")

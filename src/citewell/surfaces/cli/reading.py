@@ -69,11 +69,9 @@ def _print_search(found: SearchResult, explain: bool) -> None:
 
 def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
     """One row of evidence as a person reads it."""
-    page = next((section.page for section in row.sections if section.page), None)
-    place = f" p. {page}" if page else ""
     where = row.note_path or row.url or ""
     print_text(f"{number}. {style(one_line(row.title, 90), 'bold')}  {style(row.source_key, 'cyan')}")
-    print_text(style(f"   {row.role}, {row.source_type}{place}  {one_line(where, 100)}", "dim"))
+    print_text(style(f"   {row.role}, {row.source_type}{_place(row)}  {one_line(where, 100)}", "dim"))
     for line in _excerpt(row).split("\n"):
         print_text(f"   {line}")
     if explain:
@@ -82,6 +80,15 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
         matched, missing = (", ".join(terms) or "nothing" for terms in (row.matched_terms, row.missing_terms))
         print_text(f"     matched {matched}; missing {missing}")
     print_text()
+
+
+def _place(row: EvidenceRow) -> str:
+    """Where in the document the window stands: its pages, or the time at which it was said."""
+    pages = [section.page for section in row.sections if section.page]
+    times = [section.heading for section in row.sections if section.role == "transcript" and section.heading]
+    if pages:
+        return f" p. {pages[0]}" + (f"–{pages[-1]}" if pages[-1] != pages[0] else "")
+    return f" at {one_line(times[0], 20)}" if times else ""
 
 
 def _excerpt(row: EvidenceRow) -> str:
@@ -143,6 +150,9 @@ def _print_document(document: DocumentView) -> None:
         print_text(style(" ".join(f"#{safe(tag)}" for tag in document.user_tags), "dim"))
     print_text()
     print_text(safe(document.text))
+    for file in document.attachments:
+        what = file.source_key or one_line(file.reason, 120)
+        print_text(style(f"[attached: {one_line(file.path, 100)} ({what})]", "dim"))
     if (document.start, document.end) != (0, document.length):
         part = f"characters {document.start}–{document.end} of {document.length}; --content-mode full shows all"
         print_text(style(f"[{part}]", "dim"))
@@ -171,5 +181,8 @@ def related(ctx: click.Context, key: str, limit: int, as_json: bool) -> None:
     for number, row in enumerate(found.related, start=1):
         print_text(style(f"{row.relationship}", "yellow"))
         print_row(number, row, explain=False)
+    for file in found.attachments:
+        if file.source_key is None:
+            print_text(f"Attached: {one_line(file.path, 100)} ({one_line(file.reason, 120)})")
     if found.unresolved:
         print_text(f"Links that lead nowhere: {', '.join(one_line(name, 60) for name in found.unresolved)}")

@@ -1,0 +1,166 @@
+"""Hostile files cost themselves only: each is read or refused with a reason, soon, and everything else is indexed."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from citewell.app import Engine, SystemClock
+from citewell.corpus.importers.registry import documents_in
+from citewell.corpus.indexing import prepare_document
+from citewell.corpus.reader_pool import MEMORY_BYTES
+from citewell.domain.errors import BadInput, Unreadable
+from citewell.domain.library import AddReport
+from citewell.settings import Settings
+from corpus.hostile_files import NAUGHTY, REPEATED, hostile_files
+
+Write = Callable[[dict[str, str | bytes]], Path]
+AddPath = Callable[..., AddReport]
+
+ENTITIES = "declares entities of its own: not read"
+# What must not be indexed, and a piece of the reason; everything else is text, however odd.
+REFUSED = {
+    "pdf/double-flate.pdf": "no text layer",
+    "pdf/kids-cycle.pdf": "not a readable PDF",
+    "pdf/100k-pages.pdf": "no text layer",
+    "pdf/encrypted.pdf": "encrypted",
+    "pdf/truncated.pdf": "not a readable PDF",
+    "html/attributes.html": "more than 1000 attributes",
+    "html/nesting.html": "nests more than",
+    "html/one-line.html": "larger than 20 MB",
+    "zip/bomb.docx": "unpacks to more than is sensible",
+    "zip/bomb.epub": "unpacks to more than is sensible",
+    "zip/linked.docx": "no text",
+    **{f"xml/{attack}.svg": "not imported yet" for attack in ("laughs", "outside")},
+    **{f"xml/{attack}.{kind}": ENTITIES for attack in ("laughs", "outside") for kind in ("opml", "rss", "xml", "docx")},
+}
+NAMES = [name for name, _ in hostile_files()]
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, float]:
+    """An engine to which all of them were added at once, with two good notes around them; and how long it took."""
+    folder = tmp_path_factory.mktemp("attacked")
+    files: dict[str, Callable[[], bytes]] = dict(hostile_files())
+    files |= {"a-good.md": partial(bytes, b"First good words."), "z.md": partial(bytes, b"Last words.")}
+    for name, made in files.items():
+        path = folder / "vault" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(made())
+    engine = Engine(Settings(data_dir=folder / "data"), SystemClock())
+    started = time.monotonic()
+    *_, report = engine.add(folder / "vault")
+    assert isinstance(report, AddReport)
+    return engine, folder / "vault", time.monotonic() - started
+
+
+@pytest.mark.slow
+def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked: tuple[Engine, Path, float]) -> None:
+    engine, _, _ = attacked
+    files = {file.path: file for file in engine.status().files}
+    assert files.keys() == {*NAMES, "a-good.md", "z.md"}
+    refused = {path: file.reason for path, file in files.items() if file.status in ("skipped", "failed")}
+    assert refused.keys() == REFUSED.keys()
+    assert [path for path, reason in refused.items() if REFUSED[path] not in reason] == []
+    assert [engine.search(words).results[0].note_path for words in ("first good", "last")] == ["a-good.md", "z.md"]
+
+
+@pytest.mark.slow
+def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: tuple[Engine, Path, float]) -> None:
+    _, _, seconds = attacked
+    assert seconds < 10 * len(NAMES)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < MEMORY_BYTES + 200_000_000
+
+
+@pytest.mark.slow
+def test_nothing_outside_the_vault_is_read_by_any_of_them(attacked: tuple[Engine, Path, float]) -> None:
+    engine, _, _ = attacked
+    assert [row.note_path for row in engine.search("root bin bash nologin climbed lol").results] == []
+
+
+@pytest.mark.slow
+def test_the_next_add_works_and_reads_none_of_them_again(attacked: tuple[Engine, Path, float]) -> None:
+    engine, root, _ = attacked
+    *_, report = engine.add(root)
+    assert isinstance(report, AddReport)
+    assert (report.indexed, report.updated, report.bytes) == (0, 0, 0)
+    assert engine.corpus.check_integrity() == []
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("Kelp søker lys – 海藻.".encode("utf-16"), "Kelp søker lys – 海藻."),
+        (("Kelp søker lys – 海藻. " * 20).encode("utf-16-le"), "Kelp søker lys – 海藻."),
+        (("Kelp søker lys – 海藻. " * 20).encode("utf-16-be"), "Kelp søker lys – 海藻."),
+        (b"\xef\xbb\xbfwith a mark", "with a mark"),
+        (b"before\0after", "before\ufffdafter"),
+        ("one \ud800 half".encode("utf-8", "surrogatepass"), "one \ufffd half"),
+    ],
+    ids=["utf-16", "utf-16-le", "utf-16-be", "bom", "nul", "surrogate"],
+)
+def test_text_in_any_encoding_is_stored_as_it_reads(
+    data: bytes, words: str, vault: Write, add_path: AddPath, engine: Engine
+) -> None:
+    add_path(vault({"note.txt": data}))
+    (document,) = engine.get(["text:vault/note"], content_mode="full").documents
+    assert words in document.text
+
+
+def test_naughty_strings_come_back_as_they_were_and_can_be_asked_for(
+    vault: Write, add_path: AddPath, engine: Engine
+) -> None:
+    text = "\n".join(NAUGHTY)
+    add_path(vault({"note.md": text}))
+    (document,) = engine.get(["note:vault/note"], content_mode="full").documents
+    assert document.text == text
+    for naughty in NAUGHTY:
+        with suppress(BadInput):
+            engine.search(naughty)
+            engine.research_pack(naughty)
+
+
+KINDS = (
+    "note.md", "note.txt", "page.html", "Apple Notes/n.html", "bookmarks.html", "talk.vtt", "talk.srt", "table.csv",
+    "docs.jsonl", "docs.json", "tweets.js", "watch-history.json", "feed.rss", "feed.atom", "subs.opml", "paper.pdf",
+    "report.docx", "book.epub", "photo.png",
+)  # fmt: skip
+HEADS = {
+    "bookmarks.html": "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n",
+    "talk.vtt": "WEBVTT\n\n00:00.000 --> 00:01.000\n",
+    "talk.srt": "1\n00:00:00,000 --> 00:00:01,000\n",
+    "docs.jsonl": '{"text": "',
+    "docs.json": '[{"text": "',
+    "tweets.js": "window.YTD.tweets.part0 = [",
+    "feed.rss": "<rss><channel><item><title>",
+    "feed.atom": "<feed><entry><title>",
+    "subs.opml": '<opml><body><outline text="',
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundred_kilobytes_of_one_character_are_read_at_once_by_every_reader(kind: str) -> None:
+    slowest = 0.0
+    for piece in REPEATED:
+        data = (HEADS.get(kind, "") + piece * (100_000 // len(piece))).encode()
+        started = time.process_time()
+        with suppress(Unreadable):
+            for document in documents_in(data, kind):
+                prepare_document(document, kind)
+        slowest = max(slowest, time.process_time() - started)
+    assert slowest < 5
+
+
+@pytest.mark.parametrize("piece", REPEATED)
+def test_a_question_of_one_character_is_understood_or_refused_at_once(piece: str, engine: Engine) -> None:
+    started = time.process_time()
+    for length in (2_000, 100_000):
+        with suppress(BadInput):
+            engine.research_pack(piece * (length // len(piece)))
+    assert time.process_time() - started < 5
