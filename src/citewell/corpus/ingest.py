@@ -25,7 +25,7 @@ from citewell.domain.ports import Clock
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
 READER_VERSION = 3
-_BATCH_FILES = 64
+_BATCH_FILES = 256
 _BATCH_BYTES = 4_000_000
 # Starting readers takes longer than reading this much in our own process.
 _FEW_BYTES = 2_000_000

@@ -9,12 +9,23 @@ from typing import Any
 import apsw
 
 from citewell.corpus.store.filters import condition
+from citewell.corpus.store.postings_layout import IndexBatch
 from citewell.corpus.store.reading import DOCUMENT_COLUMNS, document_from
 from citewell.database.sqlite import fetch_one, fetch_rows
 from citewell.domain.documents import Chunk, Document
 from citewell.domain.packs import CorpusMatches
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, Phrase
+
+
+def write_batch(connection: apsw.Connection, batch: IndexBatch) -> None:
+    """Bring the full-text index into step. At the end of a transaction, because FTS5 writes what it holds in memory to
+    disk whenever another statement needs a savepoint."""
+    connection.executemany("DELETE FROM chunk_terms WHERE rowid = ?", ((chunk_id,) for chunk_id in batch.gone))
+    connection.executemany(
+        "INSERT INTO chunk_terms(rowid, title, headings, body, tags, compounds) VALUES (?,?,?,?,?,?)",
+        ((number, t.title, t.headings, t.body, t.tags, t.compounds) for number, t in batch.chunks),
+    )
 
 
 def match_expression(query: LexicalQuery) -> str:

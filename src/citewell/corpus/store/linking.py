@@ -27,11 +27,10 @@ def names_in_file(connection: apsw.Connection, file_id: int) -> set[str]:
 def put_file_names(connection: apsw.Connection, file_id: int, path: str) -> None:
     """Let links reach a file that is no document: it could not be read, or it holds many."""
     connection.execute("DELETE FROM file_names WHERE file_id = ?", (file_id,))
-    connection.executemany(
-        "INSERT INTO file_names SELECT ?1, ?2 WHERE NOT EXISTS"
-        " (SELECT 1 FROM documents WHERE file_id = ?1 AND part = '')",
-        ((file_id, name) for name, _ in names_of(path, ())),
-    )
+    if fetch_rows(connection, "SELECT 1 FROM documents WHERE file_id = ? AND part = ''", (file_id,)):
+        return
+    names = ((file_id, name) for name, _ in names_of(path, ()))
+    connection.executemany("INSERT INTO file_names VALUES (?,?)", names)
 
 
 def resolve_links(connection: apsw.Connection, collection_id: int, names: set[str], file_ids: set[int]) -> None:
@@ -61,11 +60,13 @@ def _candidates(connection: apsw.Connection, collection_id: int, names: set[str]
     found: dict[str, list[Candidate]] = {}
     rows = fetch_rows(
         connection,
-        "SELECT n.name, d.id, coalesce(d.note_path, ''), n.is_alias, NULL, d.kind != 'source' FROM link_names n"
-        " JOIN documents d ON d.id = n.document_id WHERE n.name IN (SELECT value FROM json_each(?1))"
-        " AND (d.collection_id = ?2 OR n.name GLOB 'url:*')"
-        " UNION ALL SELECT n.name, NULL, f.path, 0, f.id, 1 FROM file_names n JOIN files f ON f.id = n.file_id"
-        " WHERE n.name IN (SELECT value FROM json_each(?1)) AND f.collection_id = ?2 ORDER BY 6, 2, 5",
+        # CROSS JOIN keeps the order of the tables: SQLite cannot know that the list of names is short.
+        "SELECT n.name, d.id, coalesce(d.note_path, ''), n.is_alias, NULL, d.kind != 'source' FROM json_each(?1) j"
+        " CROSS JOIN link_names n ON n.name = j.value CROSS JOIN documents d ON d.id = n.document_id"
+        " WHERE d.collection_id = ?2 OR n.name GLOB 'url:*'"
+        " UNION ALL SELECT n.name, NULL, f.path, 0, f.id, 1 FROM json_each(?1) j"
+        " CROSS JOIN file_names n ON n.name = j.value CROSS JOIN files f ON f.id = n.file_id"
+        " WHERE f.collection_id = ?2 ORDER BY 6, 2, 5",
         (json.dumps(sorted(names)), collection_id),
     )
     for name, document_id, path, is_alias, file_id, _ in rows:

@@ -154,6 +154,7 @@ class SqliteCorpus:
                 names |= {name for name, _ in before ^ linking.ways_into(connection, file_id)}
                 file_ids.add(file_id)
             linking.resolve_links(connection, collection.id, names, file_ids)
+            lexical.write_batch(connection, batch)
             postings_writing.write_batch(connection, batch)
 
     def paths_tagged(self, collection_id: int, folded: Sequence[str]) -> set[str]:
@@ -176,6 +177,7 @@ class SqliteCorpus:
                     writing.delete_file(connection, file.file_id, batch)
             linking.resolve_links(connection, collection.id, names, set())
             writing.put_exclusions(connection, collection.id, collection.scope, excluded)
+            lexical.write_batch(connection, batch)
             postings_writing.write_batch(connection, batch)
             postings_writing.tidy(connection)
             connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
@@ -301,6 +303,7 @@ class SqliteCorpus:
                     writing.delete_file(connection, file_id, batch)
             for collection_id, gone in names.items():
                 linking.resolve_links(connection, collection_id, gone, set())
+            lexical.write_batch(connection, batch)
             postings_writing.write_batch(connection, batch)
             postings_writing.forget(connection, batch.gone)
 

@@ -197,7 +197,6 @@ def _update_document(
 def _clear_derived(connection: apsw.Connection, document_id: int, batch: IndexBatch) -> None:
     ids = [int(row[0]) for row in fetch_rows(connection, "SELECT id FROM chunks WHERE document_id = ?", (document_id,))]
     batch.gone.extend(ids)
-    connection.executemany("DELETE FROM chunk_terms WHERE rowid = ?", ((chunk_id,) for chunk_id in ids))
     for table in ("chunks", "tags", "link_names", "links"):
         connection.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
 
@@ -212,13 +211,6 @@ def _put_chunks(connection: apsw.Connection, document_id: int, chunks: tuple[Pre
                 *(json.dumps(chunk.heading_path, ensure_ascii=False), chunk.page, prepared.content_hash),
             )
             for number, prepared, chunk in ((n, p, p.chunk) for n, p in enumerate(chunks, start=first))
-        ),
-    )
-    connection.executemany(
-        "INSERT INTO chunk_terms(rowid, title, headings, body, tags, compounds) VALUES (?,?,?,?,?,?)",
-        (
-            (number, terms.title, terms.headings, terms.body, terms.tags, terms.compounds)
-            for number, terms in enumerate((prepared.terms for prepared in chunks), start=first)
         ),
     )
 
