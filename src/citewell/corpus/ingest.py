@@ -25,6 +25,8 @@ from citewell.domain.ports import Clock
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
 READER_VERSION = 3
+# The first batches are small, so that something can be found at once; later ones save commits.
+_FIRST_BATCH_FILES = 32
 _BATCH_FILES = 256
 _BATCH_BYTES = 4_000_000
 # Starting readers takes longer than reading this much in our own process.
@@ -170,14 +172,14 @@ class Sync:
         vanished: dict[str, KnownFile],
     ) -> Iterator[list[_Outcome]]:
         batch: list[_Outcome] = []
-        size = 0
+        size, most = 0, _FIRST_BATCH_FILES
         for outcome in self._outcomes(root, changed, known, vanished):
             self._tally.add(outcome.status, outcome.facts.path, outcome.reason)
             batch.append(outcome)
             size += outcome.facts.size if outcome.documents else 0
-            if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            if len(batch) >= most or size >= _BATCH_BYTES:
                 yield batch
-                batch, size = [], 0
+                batch, size, most = [], 0, min(most * 2, _BATCH_FILES)
         if batch:
             yield batch
 

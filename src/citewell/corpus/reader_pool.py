@@ -14,8 +14,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 import msgspec
@@ -79,6 +80,7 @@ class ReaderPool:
         self._clock = clock
         self._size = max(1, size)
         self._readers: list[_Reader] = []
+        self._selector = DefaultSelector()
 
     def read(self, tasks: Sequence[Task]) -> Iterator[Extracted]:
         """What came of each file, in order; at most a few are ready ahead of their turn."""
@@ -99,6 +101,7 @@ class ReaderPool:
         for reader in self._readers:
             _end(reader)
         self._readers.clear()
+        self._selector.close()
 
     def _feed(self, queue: deque[Task], suspects: set[int], ahead: int) -> None:
         """Keep every reader supplied, but never run far ahead of what has been taken."""
@@ -126,16 +129,18 @@ class ReaderPool:
         )
         theirs.close()
         pipe = Connection(ours.detach())
+        self._selector.register(pipe, EVENT_READ)
         pipe.send((self._extract, str(self._root), self._source_type))
         return _Reader(process, pipe)
 
     def _collect(self, queue: deque[Task], ready: dict[int, Extracted], suspects: set[int]) -> None:
         busy = [reader for reader in self._readers if reader.waiting]
-        signalled = wait([reader.pipe for reader in busy], timeout=0.2)
+        signalled = {key.fd for key, _ in self._selector.select(timeout=0.2)}
         for reader in busy:
-            if reader.pipe in signalled and self._receive(reader, ready):
+            has_news = reader.pipe.fileno() in signalled
+            if has_news and self._receive(reader, ready):
                 continue
-            if reader.pipe in signalled or reader.process.poll() is not None:
+            if has_news or reader.process.poll() is not None:
                 self._lost(reader, queue, ready, suspects, "brought its reader down (out of memory or a crash)")
             elif self._clock.monotonic() - reader.since > self._allowance(reader.waiting[0]):
                 self._lost(reader, queue, ready, suspects, "took too long to read")
@@ -145,10 +150,9 @@ class ReaderPool:
 
     def _receive(self, reader: _Reader, ready: dict[int, Extracted]) -> bool:
         try:
-            while reader.waiting and reader.pipe.poll():
-                extracted = _decoder.decode(reader.pipe.recv_bytes())
-                ready[reader.waiting.popleft().number] = extracted
-                reader.since = self._clock.monotonic()
+            extracted = _decoder.decode(reader.pipe.recv_bytes())
+            ready[reader.waiting.popleft().number] = extracted
+            reader.since = self._clock.monotonic()
         except (EOFError, OSError, msgspec.DecodeError):
             return False
         return True
@@ -157,6 +161,7 @@ class ReaderPool:
         self, reader: _Reader, queue: deque[Task], ready: dict[int, Extracted], suspects: set[int], reason: str
     ) -> None:
         """A reader is gone: its first file is the culprit, the others are given to another one."""
+        self._selector.unregister(reader.pipe)
         _end(reader)
         self._readers.remove(reader)
         culprit, *innocent = reader.waiting

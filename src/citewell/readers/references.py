@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def is_web_address(text: str) -> bool:
     """Whether this is an http(s) address with a host, and nothing else."""
-    return _WEB.match(text) is not None and not any(char.isspace() for char in text)
+    return _WEB.match(text) is not None and len(text.split(maxsplit=1)) == 1 and not text[-1].isspace()
 
 
 def trim_url(url: str) -> str:

@@ -39,9 +39,9 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _DENSE_START = re.compile(f"[{_DENSE}]")
 _ASCII_COMPOUND = re.compile(r"(?<!\w)(?:[@#][a-z0-9]\w*|[a-z0-9]+(?:[._\-][a-z0-9]+)+|[a-z]\+\+|[a-z]#(?!\w))")
 _CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?![a-z])")
-_HUMP = re.compile(r"[a-z][A-Z]")
 _CAMEL_PART = re.compile(r"[A-Z]?[a-z0-9]+")
 _COMPOUND_BREAKS = _blanked_except("@#+._-")
+_LETTERS_ONLY = _blanked_except("")
 _PUNCTUATION = "_-.,;:!?()[]\"'*“”‘’…–—"
 _SEPARATORS = re.compile(r"[._\-]+")
 
@@ -133,10 +133,15 @@ def compound_terms(text: str) -> str:
     for token in filterfalse(str.isalnum, folded.split()):
         if not token.strip(_PUNCTUATION).isalnum():
             found.extend(_compounds_in(token))
-    if _HUMP.search(text):
-        for camel in _CAMEL.findall(text):
-            found.extend(part.lower() for part in _CAMEL_PART.findall(camel))
+    for word in text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode().split():
+        if not (word.islower() or word[1:].islower() or word.isupper()):
+            found.extend(_camel_parts(word))
     return " ".join(found)
+
+
+@lru_cache(maxsize=65_536)
+def _camel_parts(word: str) -> tuple[str, ...]:
+    return tuple(part.lower() for camel in _CAMEL.findall(word) for part in _CAMEL_PART.findall(camel))
 
 
 @lru_cache(maxsize=65_536)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import apsw
+import msgspec
 
 from citewell.corpus.indexing import PreparedChunk, PreparedDocument
 from citewell.corpus.keys import mint_key
@@ -105,7 +105,11 @@ def put_document(
 
 def sections_json(sections: Iterable[Section]) -> str:
     listed = [{"role": s.role, "start": s.start, "end": s.end, "heading": s.heading, "page": s.page} for s in sections]
-    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+    return _json(listed)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _put_text(connection: apsw.Connection, digest: str, text: str) -> int:
@@ -157,7 +161,7 @@ def _insert_document(
             prepared.canonical_url,
             read.author,
             prepared.language,
-            json.dumps(read.aliases, ensure_ascii=False),
+            _json(read.aliases),
             read.created,
             prepared.saved or at,
             read.modified,
@@ -183,7 +187,7 @@ def _update_document(
             prepared.canonical_url,
             read.author,
             prepared.language,
-            json.dumps(read.aliases, ensure_ascii=False),
+            _json(read.aliases),
             read.created,
             read.modified,
             read.modified,
@@ -208,7 +212,7 @@ def _put_chunks(connection: apsw.Connection, document_id: int, chunks: tuple[Pre
         (
             (
                 *(number, document_id, chunk.ordinal, chunk.start, chunk.end, chunk.role),
-                *(json.dumps(chunk.heading_path, ensure_ascii=False), chunk.page, prepared.content_hash),
+                *(_json(chunk.heading_path), chunk.page, prepared.content_hash),
             )
             for number, prepared, chunk in ((n, p, p.chunk) for n, p in enumerate(chunks, start=first))
         ),
