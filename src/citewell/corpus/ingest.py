@@ -14,6 +14,7 @@ from pathlib import Path
 from citewell.corpus.exclusions import excluded_tags, path_rules, rule_against
 from citewell.corpus.extraction import Extracted, extract_file, is_outdated, needs_a_child
 from citewell.corpus.indexing import PreparedDocument
+from citewell.corpus.prefetch import prefetched
 from citewell.corpus.reader_pool import ReaderPool, Task
 from citewell.corpus.store.sqlite import KnownFile, SqliteCorpus
 from citewell.corpus.store.writing import FileFacts
@@ -28,6 +29,7 @@ READER_VERSION = 3
 # The first batches are small, so that something can be found at once; later ones save commits.
 _FIRST_BATCH_FILES = 32
 _BATCH_FILES = 256
+_AHEAD = 512
 _BATCH_BYTES = 4_000_000
 # Starting readers takes longer than reading this much in our own process.
 _FEW_BYTES = 2_000_000
@@ -216,7 +218,8 @@ class Sync:
                 yield extract_file(root, task.entry, task.hash_before, self._request.source_type)
             return
         pool = ReaderPool(root, self._request.source_type, self._clock, size=min(len(tasks), os.cpu_count() or 1))
-        yield from pool.read(tasks)
+        # While a batch is written, the readers must not wait for someone to take what they have.
+        yield from prefetched(pool.read(tasks), _AHEAD)
 
     def _placed(self, extracted: Extracted, known: KnownFile | None, vanished: dict[str, KnownFile]) -> _Outcome:
         """What a file that was read means for the corpus: new, changed, moved, or left out."""

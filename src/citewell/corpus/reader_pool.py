@@ -34,7 +34,7 @@ SECONDS_A_MEGABYTE = 2.0
 # Recognising the text of a full screenshot takes eight seconds of one core, and the cores may be busy.
 _SLOWER_WITH_OCR = 4.0
 _QUEUE = 8  # files a process is given ahead, so that it never waits for us
-_AHEAD = 512  # files that may be ready before their turn
+_AHEAD = 64  # files that may be ready before their turn
 
 
 # Far cheaper than pickling dataclasses, and what a reader that was taken over sends can only be such a record.

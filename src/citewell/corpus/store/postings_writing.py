@@ -85,11 +85,12 @@ def is_complete_before(connection: apsw.Connection, state: State, batch: IndexBa
 def tidy(connection: apsw.Connection) -> None:
     """Merge what was added with what was there, where that pays."""
     segments = _segments(connection)
-    at, behind = len(segments), 0
-    while at and (at == len(segments) or behind * _RATIO >= segments[at - 1].postings):
-        at -= 1
-        behind += segments[at].postings
-    _merge_tail(connection, segments[at:])
+    following = sum(segment.postings for segment in segments)
+    for at, segment in enumerate(segments):
+        following -= segment.postings
+        if segment.postings < _RATIO * following:
+            _merge_tail(connection, segments[at:])
+            break
     _count_common(connection)
 
 
