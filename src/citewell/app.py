@@ -18,21 +18,9 @@ from citewell.corpus.keys import split_version
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
 from citewell.domain.errors import BadInput, NotFound, Unavailable
-from citewell.domain.library import (
-    AddReport,
-    CollectionList,
-    CorpusStatus,
-    DoctorReport,
-    DocumentList,
-    RelatedResult,
-    RemoveReport,
-    SearchMode,
-    SearchResult,
-    Stats,
-    SyncProgress,
-)
 from citewell.domain.ports import Clock
 from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.results import DocumentList, RelatedResult, SearchMode, SearchResult
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query
@@ -45,6 +33,15 @@ from citewell.text.canonical import canonicalize
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
     from citewell.domain.events import RunEvent
+    from citewell.domain.library import (
+        AddReport,
+        CollectionList,
+        CorpusStatus,
+        DoctorReport,
+        RemoveReport,
+        Stats,
+        SyncProgress,
+    )
     from citewell.domain.packs import ResearchPack
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import RunProfile, RunResult, Surface
@@ -181,6 +178,8 @@ class Engine:
         if purged:
             self.run_store.database.fold_log()
         dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(path))
+        from citewell.domain.library import RemoveReport
+
         return RemoveReport(unique, len(unique), dropped, citing, purged)
 
     def _keys_named(self, name: str) -> tuple[list[str], Path | None]:
@@ -194,10 +193,11 @@ class Engine:
 
     def status(self, *, with_secrets: bool = False) -> CorpusStatus:
         """What is in the corpus, file by file; on demand also where secrets seem to stand."""
-        totals = self.corpus.totals()
+        from citewell.domain.library import CorpusStatus
+
         return CorpusStatus(
-            totals.documents,
-            totals.chunks,
+            self.corpus.document_count(),
+            self.corpus.chunk_count(),
             self.corpus.by_source_type(),
             self.corpus.files(),
             self.corpus.exclusions(),
@@ -205,6 +205,8 @@ class Engine:
         )
 
     def collections(self) -> CollectionList:
+        from citewell.domain.library import CollectionList
+
         return CollectionList(self.corpus.collections())
 
     def stats(self) -> Stats:

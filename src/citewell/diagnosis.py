@@ -80,14 +80,14 @@ def _corpus(settings: Settings) -> Iterator[Check]:
         yield Check("corpus", "error", error.message, error.fix)
         return
     try:
-        totals = corpus.totals()
+        documents = corpus.document_count()
         problems = corpus.check_integrity()
         if problems:
             yield Check("corpus", "error", "; ".join(problems), "Move corpus.db away and add your folders again.")
-        elif totals.documents == 0:
+        elif documents == 0:
             yield Check("corpus", "missing", "no documents", "citewell add ~/path/to/your/notes")
         else:
-            yield Check("corpus", "ok", f"{totals.documents} documents, {totals.chunks} chunks")
+            yield Check("corpus", "ok", f"{documents} documents, {corpus.chunk_count()} chunks")
         yield from _roots(corpus)
         yield from _secrets(corpus)
     finally:

@@ -11,10 +11,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.domain.errors import BadInput
-from citewell.domain.library import SettingView
+
+if TYPE_CHECKING:
+    from citewell.domain.library import SettingView
 
 FILE_NAME = "citewell.toml"
 
@@ -83,6 +85,8 @@ def load_settings(data_dir: Path | None = None, environ: Mapping[str, str] | Non
 
 def view_settings(settings: Settings) -> tuple[SettingView, ...]:
     """Every setting as it may be shown: secrets are masked."""
+    from citewell.domain.library import SettingView
+
     views: list[SettingView] = []
     for entry in setting_fields():
         value = getattr(settings, entry.name)

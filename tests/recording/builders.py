@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from citewell.domain.answers import CheckedSentence, Citation, Draft, DraftSentence, Gate, Quote, Truncation
+from citewell.domain.counts import CorpusMatches
 from citewell.domain.documents import Span
 from citewell.domain.events import RunEvent
 from citewell.domain.evidence import EvidenceRow, Signal
-from citewell.domain.packs import CorpusMatches, Coverage, ResearchPack
+from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.domain.runs import FlowLedger, RunMetrics, RunRequest, RunResult
 from citewell.recording.log import LOG_SCHEMA, Entry, chained

@@ -12,9 +12,10 @@ from citewell.domain.answers import (
     Truncation,
     Verification,
 )
+from citewell.domain.counts import CorpusMatches
 from citewell.domain.documents import Span
 from citewell.domain.evidence import EvidenceRow, Signal
-from citewell.domain.packs import CorpusMatches, Coverage, ResearchPack
+from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import RunRequest
 from citewell.planning.chat_prompt import ChatPrompt

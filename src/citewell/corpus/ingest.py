@@ -16,7 +16,8 @@ from citewell.corpus.extraction import Extracted, extract_file, is_outdated, nee
 from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.prefetch import prefetched
 from citewell.corpus.reader_pool import ReaderPool, Task
-from citewell.corpus.store.sqlite import KnownFile, SqliteCorpus
+from citewell.corpus.store.sqlite import SqliteCorpus
+from citewell.corpus.store.syncing import KnownFile
 from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import MAX_FILE_BYTES, Excluded, Found, LeftOut, printable, walk
 from citewell.domain.documents import SourceType
@@ -240,7 +241,6 @@ class Sync:
 
     def _report(self, collection: str) -> AddReport:
         counts = self._tally.counts
-        totals = self._corpus.totals()
         return AddReport(
             collections=(collection,),
             indexed=counts.get("indexed", 0),
@@ -250,8 +250,8 @@ class Sync:
             deleted=counts.get("deleted", 0),
             skipped=counts.get("skipped", 0),
             failed=counts.get("failed", 0),
-            documents=totals.documents,
-            chunks=totals.chunks,
+            documents=self._corpus.document_count(),
+            chunks=self._corpus.chunk_count(),
             bytes=self._tally.bytes,
             seconds=round(self._clock.monotonic() - self._started, 3),
             problems=tuple(self._tally.problems),

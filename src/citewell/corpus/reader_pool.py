@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -113,7 +114,9 @@ class ReaderPool:
                 if not reader.waiting:
                     reader.since = self._clock.monotonic()
                 reader.waiting.append(task)
-                reader.pipe.send(task)
+                # A reader that has just died is found out when its answers are collected.
+                with suppress(OSError):
+                    reader.pipe.send(task)
 
     def _start(self) -> _Reader:
         ours, theirs = socket.socketpair()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import resources
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,9 @@ class Schema:
 
 def load_schema(name: str, application_id: int, package: str) -> Schema:
     """The schema whose numbered `.sql` scripts lie in a package folder."""
-    folder = resources.files(package)
-    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
-    return Schema(name, application_id, tuple(entry.read_text("utf-8") for entry in files))
+    # Not importlib.resources: it takes longer to import than a search takes.
+    folder = Path(str(import_module(package).__file__)).parent
+    return Schema(name, application_id, tuple(file.read_text("utf-8") for file in sorted(folder.glob("*.sql"))))
 
 
 class Database:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.domain.library import SearchMode
+from citewell.domain.results import SearchMode
 
 BenchStage = Literal["indexing", "asking"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.documents import ContentMode
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import QueryPlan
@@ -14,20 +15,6 @@ PACK_SCHEMA_VERSION = "research_pack.v1"
 
 PackMode = Literal["evidence_only", "topic_brief_and_evidence"]
 NextAction = Literal["inspect_top_evidence", "expand_related", "open_lookup", "reformulate"]
-
-
-@dataclass(frozen=True, slots=True)
-class TagCount:
-    tag: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusMatches:
-    """How many documents of the whole corpus match any term of the question, shown or not."""
-
-    items: int
-    sources: int
 
 
 @dataclass(frozen=True, slots=True)

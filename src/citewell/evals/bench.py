@@ -18,7 +18,8 @@ from typing import get_args
 from citewell.app import Engine, open_engine
 from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
 from citewell.domain.errors import StoreFull, Unavailable
-from citewell.domain.library import AddReport, SearchMode
+from citewell.domain.library import AddReport
+from citewell.domain.results import SearchMode
 from citewell.evals.collections import JudgedCollection, load_collection, write_notes
 from citewell.evals.measures import mean, ndcg, percentile, recall, reciprocal_rank
 from citewell.evals.peers import PEERS, Search, missing_peers, reciprocal_rank_fusion

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.documents import Document
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import CorpusMatches, ResearchPack, RetrievalReport, TagCount, VariantReport
+from citewell.domain.packs import ResearchPack, RetrievalReport, VariantReport
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
 from citewell.packs.concepts import Passage, is_met

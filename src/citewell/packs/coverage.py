@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import CorpusMatches, Coverage, TagCount
+from citewell.domain.packs import Coverage
 from citewell.domain.queries import QueryPlan
 
 TOP_TAGS = 12

@@ -14,9 +14,9 @@ from citewell.corpus.aliases import abbreviations
 from citewell.corpus.entities import Entity, NamedDocument, entities_of
 from citewell.corpus.entity_kinds import kind_of_document
 from citewell.corpus.names import base_name, has_case, is_name_like, name_key, occurrences
+from citewell.domain.counts import CorpusMatches
 from citewell.domain.documents import Document
 from citewell.domain.errors import BadInput, NotFound
-from citewell.domain.packs import CorpusMatches
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.domain.topics import (
     Alias,

@@ -14,8 +14,9 @@ from citewell.corpus.entities import NamedDocument, WrittenLink
 from citewell.corpus.names import base_name, name_key
 from citewell.corpus.tags import fold_tag
 from citewell.corpus.topics import GraphLink, TopicMaterial, brief_topic
+from citewell.domain.counts import TagCount
 from citewell.domain.documents import Document
-from citewell.domain.packs import ResearchPack, TagCount
+from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, Variant
 from citewell.domain.topics import TopicBrief

@@ -9,18 +9,9 @@ import msgspec
 
 from citewell.domain.benchmarks import BenchReport
 from citewell.domain.documents import DocumentView
-from citewell.domain.library import (
-    AddReport,
-    CollectionList,
-    CorpusStatus,
-    DoctorReport,
-    DocumentList,
-    RelatedResult,
-    RemoveReport,
-    SearchResult,
-    Stats,
-)
+from citewell.domain.library import AddReport, CollectionList, CorpusStatus, DoctorReport, RemoveReport, Stats
 from citewell.domain.packs import ResearchPack
+from citewell.domain.results import DocumentList, RelatedResult, SearchResult
 from citewell.domain.run_reports import (
     ControlReport,
     DemoReport,

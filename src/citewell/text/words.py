@@ -30,11 +30,12 @@ _DENSE = (
 # Scripts whose vowel signs Python does not count as letters.
 _MARKED = "\u0900-\u0963\u0966-\u0dff\u0f00-\u0fff"
 _LETTERS = rf"(?:[^\W_{_DENSE}]|[{_MARKED}])+"
-_WORD = re.compile(rf"[{_DENSE}]+|{_LETTERS}(?:'(?:s|t|d|m|re|ve|ll)(?!\w))?")
 # Most text is ASCII once folded, and this runs several times faster than the class of every letter.
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|re|ve|ll)(?![a-z0-9_]))?")
 # What ends a word of ASCII text becomes a blank; what an apostrophe or underscore means depends on its neighbours.
 _WORD_BREAKS = _blanked_except("'_")
+# Contains every foreign character that can be part of a word, and a few that cannot.
+_FOREIGN_WORD = re.compile(r"[^\W\x00-\x7f]|[\u0900-\u109f\u1780-\u17ff]")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _DENSE_START = re.compile(f"[{_DENSE}]")
 _ASCII_COMPOUND = re.compile(r"(?<!\w)(?:[@#][a-z0-9]\w*|[a-z0-9]+(?:[._\-][a-z0-9]+)+|[a-z]\+\+|[a-z]#(?!\w))")
@@ -44,6 +45,16 @@ _COMPOUND_BREAKS = _blanked_except("@#+._-")
 _LETTERS_ONLY = _blanked_except("")
 _PUNCTUATION = "_-.,;:!?()[]\"'*“”‘’…–—"
 _SEPARATORS = re.compile(r"[._\-]+")
+
+
+@lru_cache(maxsize=1)
+def _word() -> re.Pattern[str]:
+    # Compiled when the first foreign word comes: the class of every letter takes longer than a search.
+    return re.compile(rf"[{_DENSE}]+|{_LETTERS}(?:'(?:s|t|d|m|re|ve|ll)(?!\w))?")
+
+
+def _word_of(folded: str) -> re.Pattern[str]:
+    return _ASCII_WORD if folded.isascii() else _word()
 
 
 SourceSpan = Callable[[int, int], tuple[int, int]]
@@ -104,12 +115,12 @@ def stem(word: str, language: str | None) -> str:
 def index_terms(text: str, language: str | None) -> str:
     """Every word of the text as it goes into the index, separated by spaces."""
     folded = folded_text(text)
-    if folded.isascii() or not _WORD.search("".join(set(_FOREIGN.findall(folded)))):
+    if folded.isascii() or not _FOREIGN_WORD.search(folded):
         # Dashes, arrows and emoji among ASCII words only separate them.
         pieces = folded.encode("ascii", "replace").translate(_WORD_BREAKS).decode().split()
         return " ".join(filter(None, map(_ascii_terms(language).__getitem__, pieces)))
     stems = _stems(language)
-    return " ".join([form for word in _WORD.findall(folded) for form in _forms(word, stems)])
+    return " ".join([form for word in _word().findall(folded) for form in _forms(word, stems)])
 
 
 def _forms(word: str, stems: _Stems) -> list[str]:
@@ -161,7 +172,7 @@ def words(text: str, language: str | None) -> Iterator[Word]:
     """The words of a text with their exact spans in it."""
     folded = fold(text)
     stems = _stems(language)
-    for match in _WORD.finditer(folded.text):
+    for match in _word().finditer(folded.text):
         word = match.group()
         if _DENSE_START.match(word):
             yield from _dense_words(folded.text, match.start(), match.end(), folded.source_span)
@@ -175,7 +186,7 @@ def find_words(text: str, forms: Container[str], language: str | None) -> list[W
     stems = _stems(language)
     if _DENSE_START.search(folded.text):
         return [word for word in words(text, language) if word.form in forms]
-    pattern = _ASCII_WORD if folded.text.isascii() else _WORD
+    pattern = _word_of(folded.text)
     found: list[Word] = []
     for written in set(pattern.findall(folded.text)):
         if stems[written] in forms:
@@ -236,7 +247,7 @@ class QueryToken:
 
 
 # Words that carry a question in scripts without spaces; the longer ones first.
-_CARRIERS = re.compile(
+_CARRIERS = (
     "什么时候|为什么|怎么样|什么|多少|哪里|哪个|怎么|何时|され(?:ました|ます)か|でしょうか|ましたか|ですか|ますか|ました|ません"
     "|された|ます|です|どこ|いつ|だれ|なぜ|どの|どれ|いくつ|いくら|から|まで|より|[のはをがにでともへやか]|[吗呢的了是谁几在誰何]"
 )
@@ -248,7 +259,7 @@ def _words_of_run(run: str) -> list[tuple[int, int]]:
     if len(run) < _SENTENCE_LIKE:
         return [(0, len(run))]
     spans, at = [], 0
-    for carrier in _CARRIERS.finditer(run):
+    for carrier in re.finditer(_CARRIERS, run):
         spans.append((at, carrier.start()))
         at = carrier.end()
     spans.append((at, len(run)))
@@ -269,7 +280,7 @@ def query_tokens(text: str) -> list[QueryToken]:
                 tokens.append(QueryToken(text[start:end], word, tuple(pairs(word)), start, end, False, True))
         else:
             start, end = folded.source_span(match.start(), match.end())
-            parts = tuple(_WORD.findall(token))
+            parts = tuple(_word_of(token).findall(token))
             compound = len(parts) > 1 or token != parts[0]
             tokens.append(QueryToken(text[start:end], token, parts, start, end, compound, False))
         at = match.end()
@@ -277,15 +288,18 @@ def query_tokens(text: str) -> list[QueryToken]:
 
 
 def _next_token(text: str, at: int) -> re.Match[str] | None:
-    word = _WORD.search(text, at)
+    word = _word_of(text).search(text, at)
     if word is None:
         return None
-    compound = _QUERY_COMPOUND.search(text, at, word.end() + 200)
+    compound = _query_compound(text.isascii()).search(text, at, word.end() + 200)
     if compound is not None and compound.start() <= word.start() and compound.end() > word.start():
         return compound if compound.end() - compound.start() > word.end() - word.start() else word
     return word
 
 
-_QUERY_COMPOUND = re.compile(
-    rf"(?<!\w)(?:[@#]{_LETTERS}(?:[._\-/]{_LETTERS})*|{_LETTERS}(?:[._\-]{_LETTERS})+|[a-z]\+\+|[a-z]#(?!\w))"
-)
+@lru_cache(maxsize=2)
+def _query_compound(is_ascii: bool) -> re.Pattern[str]:
+    letters = "[a-z0-9]+" if is_ascii else _LETTERS
+    return re.compile(
+        rf"(?<!\w)(?:[@#]{letters}(?:[._\-/]{letters})*|{letters}(?:[._\-]{letters})+|[a-z]\+\+|[a-z]#(?!\w))"
+    )

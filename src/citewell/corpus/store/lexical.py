@@ -12,8 +12,8 @@ from citewell.corpus.store.filters import condition
 from citewell.corpus.store.postings_layout import IndexBatch
 from citewell.corpus.store.reading import DOCUMENT_COLUMNS, document_from
 from citewell.database.sqlite import fetch_one, fetch_rows
+from citewell.domain.counts import CorpusMatches
 from citewell.domain.documents import Chunk, Document
-from citewell.domain.packs import CorpusMatches
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, Phrase
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import apsw
 
-from citewell.corpus.indexing import ChunkTerms
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Kind, SourceType
+
+if TYPE_CHECKING:
+    from citewell.corpus.indexing import ChunkTerms
 
 POSTINGS_A_BLOCK = 8_192
 CHUNKS_A_BLOCK = 8_192

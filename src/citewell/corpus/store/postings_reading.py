@@ -20,7 +20,7 @@ from citewell.corpus.postings.scoring import TermPostings, norms, score_many, sc
 from citewell.corpus.store.filters import condition
 from citewell.corpus.store.postings_layout import CHUNKS_A_BLOCK, State, is_complete, read_postings, read_state
 from citewell.database.sqlite import fetch_one, fetch_rows
-from citewell.domain.packs import CorpusMatches
+from citewell.domain.counts import CorpusMatches
 from citewell.domain.queries import Filters, LexicalQuery
 
 if TYPE_CHECKING:

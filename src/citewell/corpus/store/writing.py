@@ -12,11 +12,10 @@ from citewell.corpus.indexing import PreparedChunk, PreparedDocument
 from citewell.corpus.keys import mint_key
 from citewell.corpus.links import url_name
 from citewell.corpus.store.postings_layout import IndexBatch
+from citewell.corpus.store.reading import TEXT_BLOCK_CHARS
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Section
 from citewell.domain.library import FileStatus
-
-TEXT_BLOCK_CHARS = 65_536
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
-from citewell.domain.library import SearchMode
+from citewell.domain.results import SearchMode
 from citewell.settings import load_settings
 from citewell.surfaces.cli.console import note, one_line, print_json, print_table
 from citewell.surfaces.cli.options import json_option

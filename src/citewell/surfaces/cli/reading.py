@@ -8,7 +8,7 @@ import click
 
 from citewell.domain.documents import ContentMode, DocumentView
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.library import SearchMode, SearchResult
+from citewell.domain.results import SearchMode, SearchResult
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
 
