@@ -230,9 +230,10 @@ class Engine:
         check_between("limit", limit, 1, 1_000)
         normalized = normalize(check_question(query))
         chosen = filters or Filters()
-        lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
-        rows = LexicalSearch(self.corpus).run(lexical, chosen, limit, max_chars)
-        eligible = self.corpus.eligible_documents(chosen)
+        with self.corpus.snapshot():
+            lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+            rows = LexicalSearch(self.corpus).run(lexical, chosen, limit, max_chars)
+            eligible = self.corpus.eligible_documents(chosen)
         return SearchResult(
             query=query,
             mode="lexical",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,10 +27,14 @@ class Found:
     signals: tuple[Signal, ...]
 
 
-def rank(store: SearchStore, query: LexicalQuery, filters: Filters, limit: int) -> list[Found]:
-    """The best chunk of each of the best `limit` documents."""
+def rank(
+    store: SearchStore, query: LexicalQuery, filters: Filters, limit: int, weights: Mapping[str, float] | None = None
+) -> list[Found]:
+    """The best chunk of each of the best `limit` documents; `weights` of the terms are found out unless given."""
     ranked = store.rank(query, filters, max(limit, CANDIDATES))
-    looked = _look(store, query, ranked[:CANDIDATES])
+    if weights is None:
+        weights = rarity(term_chunks(store, query), store.chunk_count())
+    looked = _look(store, query, ranked[:CANDIDATES], weights)
     found = [_found(candidate, looked[at] if at < len(looked) else ()) for at, candidate in enumerate(ranked)]
     # Whoever was not looked at stays behind those who were.
     head = sorted(found[: len(looked)], key=lambda row: (-row.score, row.candidate.document.source_key))
@@ -43,10 +47,11 @@ def _found(candidate: Candidate, more: Sequence[Signal]) -> Found:
     return Found(candidate, round(sum(signal.value for signal in signals), 6), signals)
 
 
-def _look(store: SearchStore, query: LexicalQuery, candidates: Sequence[Candidate]) -> list[tuple[Signal, ...]]:
+def _look(
+    store: SearchStore, query: LexicalQuery, candidates: Sequence[Candidate], weights: Mapping[str, float]
+) -> list[tuple[Signal, ...]]:
     if len(candidates) < 2 or not query.terms:
         return [() for _ in candidates]
-    weights = rarity(term_chunks(store, query), store.chunk_count())
     asked = [(term.forms, weights.get(term.text, 0.0)) for term in query.terms]
     texts = store.slices([(c.document.content_hash, c.chunk.start, c.chunk.end) for c in candidates])
     words = [_words(candidate, text) for candidate, text in zip(candidates, texts, strict=True)]

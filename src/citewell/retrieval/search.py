@@ -20,7 +20,7 @@ class LexicalSearch:
         """The best `limit` documents, each with the window that matches best."""
         weights = rarity(term_chunks(self.store, query), self.store.chunk_count())
         rows: list[EvidenceRow] = []
-        for found in rank(self.store, query, filters, limit):
+        for found in rank(self.store, query, filters, limit, weights):
             document, chunk = found.candidate.document, found.candidate.chunk
             reading = read_around(self.store, document, chunk, query, max_chars)
             rows.append(

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from citewell.domain.ports import Commonness
 
-CANDIDATES = 30
+CANDIDATES = 20
 _NEAR_WORDS = 8
 _NEARNESS = 0.8
 _SATURATION = 1.2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +42,12 @@ class SqliteCorpus:
 
     def close(self) -> None:
         self.database.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One state of the corpus for everything this thread reads inside."""
+        with self.database.read():
+            yield
 
     # Collections and files: what only syncing or reporting needs is imported where it is used
 
