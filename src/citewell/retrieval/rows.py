@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from citewell.domain.documents import Chunk, Document, SectionView, Span
@@ -42,13 +42,43 @@ def rarity(counts: Mapping[str, int], total: int) -> dict[str, float]:
 
 def read_around(texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery, max_chars: int) -> Reading:
     """Read a chunk, and as much around it as a window of `max_chars` may need."""
-    low, high = _allowance(document, chunk, max_chars)
-    sections = texts.sections_between(document.source_key, document.content_hash, low, high)
-    start, end = chunk.start, chunk.end
-    if sections:
-        # Not beyond the document's sections: front matter is no evidence.
-        start, end = max(low, min(sections[0].start, start)), min(high, max(sections[-1].end, end))
-    text = texts.slice(document.content_hash, start, end)
+    return read_many(texts, [(document, chunk)], query, max_chars)[0]
+
+
+def read_many(
+    texts: TextSource, chunks: Sequence[tuple[Document, Chunk]], query: LexicalQuery, max_chars: int
+) -> list[Reading]:
+    """The same for several chunks at once."""
+    allowed = [_allowance(document, chunk, max_chars) for document, chunk in chunks]
+    sections = texts.sections_of(
+        [
+            (document.source_key, document.content_hash, *span)
+            for (document, _), span in zip(chunks, allowed, strict=True)
+        ]
+    )
+    spans = [_within(chunk, *span, found) for (_, chunk), span, found in zip(chunks, allowed, sections, strict=True)]
+    slices = texts.slices([(document.content_hash, *span) for (document, _), span in zip(chunks, spans, strict=True)])
+    return [
+        _reading(document, chunk, text, start, found, query)
+        for (document, chunk), text, (start, _), found in zip(chunks, slices, spans, sections, strict=True)
+    ]
+
+
+def _within(chunk: Chunk, low: int, high: int, sections: Sequence[SectionView]) -> tuple[int, int]:
+    """What may be shown, but not beyond the document's sections: front matter is no evidence."""
+    if not sections:
+        return chunk.start, chunk.end
+    return max(low, min(sections[0].start, chunk.start)), min(high, max(sections[-1].end, chunk.end))
+
+
+def _reading(
+    document: Document,
+    chunk: Chunk,
+    text: str,
+    start: int,
+    sections: tuple[SectionView, ...],
+    query: LexicalQuery,
+) -> Reading:
     title = " ".join((document.title, *document.aliases, *chunk.heading_path, *document.user_tags))
     titled = frozenset(match.term for match in find_matches(title, query, document.language))
     return Reading(text, start, tuple(find_matches(text, query, document.language)), titled, sections)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import msgspec
 
 from citewell.corpus.store.filters import condition
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
@@ -21,6 +22,9 @@ DOCUMENT_COLUMNS = (
     "d.id, d.source_key, d.kind, d.source_type, o.name, d.title, x.content_hash, x.length, d.note_path, d.url,"
     " d.author, d.language, d.aliases, d.created, d.saved, d.modified"
 )
+_sections = msgspec.json.Decoder(list[SectionView])
+# Every language stems the words of a query anew, so one that few documents are in, perhaps by mistake, does not count.
+_ALWAYS, _MOST, _LEAST_SHARE = 4, 12, 0.02
 FROM_DOCUMENTS = "FROM documents d JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
 
 
@@ -149,23 +153,26 @@ def sections_between(
     connection: apsw.Connection, key: str, content_hash: str, start: int, end: int
 ) -> tuple[SectionView, ...]:
     """The sections of a document's text that overlap a span."""
-    row = fetch_one(
+    return sections_of(connection, [(key, content_hash, start, end)])[0]
+
+
+def sections_of(
+    connection: apsw.Connection, spans: Sequence[tuple[str, str, int, int]]
+) -> list[tuple[SectionView, ...]]:
+    """The same for several spans at once."""
+    rows = fetch_rows(
         connection,
-        "SELECT v.sections FROM versions v JOIN texts x ON x.id = v.text_id JOIN documents d ON d.id = v.document_id"
-        " WHERE d.source_key = ? AND x.content_hash = ?",
-        (key, content_hash),
+        "SELECT j.key, v.sections FROM json_each(?) j CROSS JOIN documents d ON d.source_key = j.value ->> 0"
+        " CROSS JOIN texts x ON x.content_hash = j.value ->> 1"
+        " CROSS JOIN versions v ON v.document_id = d.id AND v.text_id = x.id",
+        (json.dumps([span[:2] for span in spans]),),
     )
-    if row is None:
-        return ()
-    return tuple(
-        SectionView(entry["role"], entry["start"], entry["end"], entry["heading"], entry["page"])
-        for entry in json.loads(str(row[0]))
-        if entry["start"] < end and entry["end"] > start
-    )
+    stored = {int(number): str(sections) for number, sections in rows}
+    return [_overlapping(stored.get(number, "[]"), *span[2:]) for number, span in enumerate(spans)]
 
 
-# Every language stems the words of a query anew, so one that few documents are in, perhaps by mistake, does not count.
-_ALWAYS, _MOST, _LEAST_SHARE = 4, 12, 0.02
+def _overlapping(stored: str, start: int, end: int) -> tuple[SectionView, ...]:
+    return tuple(section for section in _sections.decode(stored) if section.start < end and section.end > start)
 
 
 def languages(connection: apsw.Connection, known: frozenset[str]) -> tuple[str, ...]:

@@ -178,6 +178,9 @@ class SqliteCorpus:
     def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]:
         return reading.sections_between(self.database.reader(), source_key, content_hash, start, end)
 
+    def sections_of(self, spans: Sequence[tuple[str, str, int, int]]) -> list[tuple[SectionView, ...]]:
+        return reading.sections_of(self.database.reader(), spans)
+
     def links_out(self, key: str) -> tuple[str, ...]:
         return related.links_out(self.database.reader(), key)
 
