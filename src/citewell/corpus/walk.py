@@ -63,9 +63,9 @@ def walk(
     rules = _Rules(tuple(excludes), frozenset(os.fspath(path) for path in foreign), max_bytes)
     start = root / scope if scope else root
     if start.is_dir():
-        yield from _walk_folder(root, start, rules)
+        yield from _walk_folder(os.fspath(start), f"{scope}/" if scope else "", rules)
     else:
-        yield from _visit(root, start, rules)
+        yield _visit(os.fspath(start), scope, start.name, rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,49 +90,47 @@ class _Rules:
         return None
 
 
-def _walk_folder(root: Path, folder: Path, rules: _Rules) -> Iterator[Entry]:
+def _walk_folder(folder: str, below: str, rules: _Rules) -> Iterator[Entry]:
+    """`below` is what the folder is called from the root, with a slash at its end. Plain strings: this runs for every
+    file of an unchanged vault, and paths as objects cost more than the rest of it."""
     # A stack, because folders may be nested deeper than Python calls may.
-    open_folders: list[Iterator[os.DirEntry[str] | LeftOut]] = [_list_folder(root, folder)]
+    open_folders = [(below, _list_folder(folder, below))]
     while open_folders:
-        entry = next(open_folders[-1], None)
+        below, entries = open_folders[-1]
+        entry = next(entries, None)
         if entry is None:
             open_folders.pop()
         elif isinstance(entry, LeftOut):
             yield entry
         elif not entry.is_dir(follow_symlinks=False):
-            yield from _visit(root, Path(entry.path), rules)
-        elif rule := rules.against(relative(root, Path(entry.path)), entry.name, is_folder=True):
-            yield Excluded(printable(relative(root, Path(entry.path))) + "/", rule)
+            yield _visit(entry.path, below + entry.name, entry.name, rules)
+        elif rule := rules.against(below + entry.name, entry.name, is_folder=True):
+            yield Excluded(printable(below + entry.name) + "/", rule)
         elif entry.path in rules.foreign:
-            name = printable(relative(root, Path(entry.path)))
-            yield Excluded(name + "/", "a collection of its own, or Citewell's own data")
+            yield Excluded(printable(below + entry.name) + "/", "a collection of its own, or Citewell's own data")
         else:
-            open_folders.append(_list_folder(root, Path(entry.path)))
+            inside = f"{below}{entry.name}/"
+            open_folders.append((inside, _list_folder(entry.path, inside)))
 
 
-def _list_folder(root: Path, folder: Path) -> Iterator[os.DirEntry[str] | LeftOut]:
+def _list_folder(folder: str, below: str) -> Iterator[os.DirEntry[str] | LeftOut]:
     try:
         with os.scandir(folder) as scan:
             yield from sorted(scan, key=lambda entry: entry.name)
     except OSError as error:
-        name = printable(relative(root, folder))
-        yield LeftOut(name, 0, -1, f"folder cannot be read: {error.strerror}", is_unseen=True)
+        yield LeftOut(printable(below[:-1]), 0, -1, f"folder cannot be read: {error.strerror}", is_unseen=True)
 
 
-def _visit(root: Path, path: Path, rules: _Rules) -> Iterator[Entry]:
-    name = relative(root, path)
-    if rule := rules.against(name, path.name, is_folder=False):
-        yield Excluded(printable(name), rule)
-        return
+def _visit(path: str, relative: str, name: str, rules: _Rules) -> Entry:
+    if rule := rules.against(relative, name, is_folder=False):
+        return Excluded(printable(relative), rule)
     try:
-        facts = path.lstat()
+        facts = os.lstat(path)
     except OSError as error:
-        yield LeftOut(printable(name), 0, -1, f"cannot be read: {error.strerror}", is_unseen=True)
-        return
-    if reason := _reason_to_leave(name, facts, rules.max_bytes):
-        yield LeftOut(printable(name), facts.st_size, facts.st_mtime_ns, reason)
-    else:
-        yield Found(name, facts.st_size, facts.st_mtime_ns)
+        return LeftOut(printable(relative), 0, -1, f"cannot be read: {error.strerror}", is_unseen=True)
+    if reason := _reason_to_leave(relative, facts, rules.max_bytes):
+        return LeftOut(printable(relative), facts.st_size, facts.st_mtime_ns, reason)
+    return Found(relative, facts.st_size, facts.st_mtime_ns)
 
 
 def _reason_to_leave(name: str, facts: os.stat_result, max_bytes: int) -> str | None:
@@ -149,14 +147,9 @@ def _reason_to_leave(name: str, facts: os.stat_result, max_bytes: int) -> str | 
     return None
 
 
-def relative(root: Path, path: Path) -> str:
-    """A path below the root as the corpus names it."""
-    return path.relative_to(root).as_posix() if path != root else ""
-
-
 def printable(name: str) -> str:
     """A file name that any database can hold; bytes that are no Unicode are shown as escapes."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
