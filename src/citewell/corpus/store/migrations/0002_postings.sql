@@ -56,3 +56,7 @@ CREATE TABLE index_common (
 
 -- Words about a document that stand in no section of it, so that the index can be made from the tables alone.
 ALTER TABLE documents ADD COLUMN meta_text TEXT NOT NULL DEFAULT '';
+
+-- A batch of a large sync fits into memory before it is written, and fewer segments are merged on the way.
+INSERT INTO chunk_terms(chunk_terms, rank) VALUES ('hashsize', 33554432);
+INSERT INTO chunk_terms(chunk_terms, rank) VALUES ('automerge', 8);
