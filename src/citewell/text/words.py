@@ -37,7 +37,6 @@ _WORD_BREAKS = _blanked_except("'_")
 # Contains every foreign character that can be part of a word, and a few that cannot.
 _FOREIGN_WORD = re.compile(r"[^\W\x00-\x7f]|[\u0900-\u109f\u1780-\u17ff]")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
-_DENSE_START = re.compile(f"[{_DENSE}]")
 _ASCII_COMPOUND = re.compile(r"(?<!\w)(?:[@#][a-z0-9]\w*|[a-z0-9]+(?:[._\-][a-z0-9]+)+|[a-z]\+\+|[a-z]#(?!\w))")
 _CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?![a-z])")
 _CAMEL_PART = re.compile(r"[A-Z]?[a-z0-9]+")
@@ -51,6 +50,16 @@ _SEPARATORS = re.compile(r"[._\-]+")
 def _word() -> re.Pattern[str]:
     # Compiled when the first foreign word comes: the class of every letter takes longer than a search.
     return re.compile(rf"[{_DENSE}]+|{_LETTERS}(?:'(?:s|t|d|m|re|ve|ll)(?!\w))?")
+
+
+@lru_cache(maxsize=1)
+def _dense() -> re.Pattern[str]:
+    return re.compile(f"[{_DENSE}]")
+
+
+def _is_dense(word: str) -> bool:
+    """Whether a word is of a script written without spaces."""
+    return not word[0].isascii() and _dense().match(word) is not None
 
 
 def _word_of(folded: str) -> re.Pattern[str]:
@@ -124,7 +133,7 @@ def index_terms(text: str, language: str | None) -> str:
 
 
 def _forms(word: str, stems: _Stems) -> list[str]:
-    if not _DENSE_START.match(word):
+    if not _is_dense(word):
         return [stems[word]]
     return pairs(word)
 
@@ -174,7 +183,7 @@ def words(text: str, language: str | None) -> Iterator[Word]:
     stems = _stems(language)
     for match in _word().finditer(folded.text):
         word = match.group()
-        if _DENSE_START.match(word):
+        if _is_dense(word):
             yield from _dense_words(folded.text, match.start(), match.end(), folded.source_span)
         else:
             yield Word(stems[word], *folded.source_span(match.start(), match.end()))
@@ -184,7 +193,7 @@ def find_words(text: str, forms: Container[str], language: str | None) -> list[W
     """The words of a text that have one of these forms, in order: what `words` gives, at a fraction of its cost."""
     folded = fold(text)
     stems = _stems(language)
-    if _DENSE_START.search(folded.text):
+    if not folded.text.isascii() and _dense().search(folded.text):
         return [word for word in words(text, language) if word.form in forms]
     pattern = _word_of(folded.text)
     found: list[Word] = []
@@ -273,7 +282,7 @@ def query_tokens(text: str) -> list[QueryToken]:
     at = 0
     while match := _next_token(folded.text, at):
         token = match.group()
-        if _DENSE_START.match(token):
+        if _is_dense(token):
             for low, high in _words_of_run(token):
                 start, end = folded.source_span(match.start() + low, match.start() + high)
                 word = token[low:high]
