@@ -30,7 +30,9 @@ def adjustments(
     """Named signals a row gets for what the question says about it."""
     for concept in plan.excluded:
         if is_met(concept, titled, languages):
-            yield Signal(f"excluded:{concept.name}", _EXCLUDED_TITLE, "the question leaves this out; the title names it")
+            yield Signal(
+                f"excluded:{concept.name}", _EXCLUDED_TITLE, "the question leaves this out; the title names it"
+            )
         elif is_met(concept, passage, languages):
             yield Signal(f"excluded:{concept.name}", _EXCLUDED_TEXT, "the question leaves this out")
     if plan.family == "exact_title" and (title := _title_meant(plan, document)):

@@ -3,6 +3,8 @@
 Only earlier questions lend their words; the evidence shown for them never does.
 """
 
+# ruff: noqa: E501  (one alternative a line reads better than a wrapped pattern)
+
 from __future__ import annotations
 
 import re
@@ -39,6 +41,8 @@ _PATTERNS = tuple(
     )
 )
 _YEAR = re.compile(r"(?<!\w)(?:1[5-9]|20|21)\d\d(?!\w)")
+# A name in the middle of a question.
+_NAME = re.compile(r"(?<=\s)[A-ZÀ-ÖØ-Þ][\w.'’-]*(?:\s+[A-ZÀ-ÖØ-Þ0-9][\w.'’-]*)*(?<![.'’])")
 _EMPTY = frozenset("one ones other another instead please that this it".split())
 
 
@@ -60,8 +64,7 @@ def correction_of(current: str, recent: Sequence[str]) -> Correction | None:
         match = pattern.match(text)
         if match is None or (number >= _NEEDS_EARLIER and not recent):
             continue
-        parts = match.groupdict()
-        meant, wrong = _bare(parts["meant"]), _bare(parts.get("wrong") or "")
+        meant, wrong = _bare(match["meant"]), _bare(match["wrong"] if "wrong" in pattern.groupindex else "")
         if _content(meant):
             return Correction(meant, wrong, _put_right(meant, wrong, recent[-1] if recent else ""))
     return None
@@ -77,16 +80,26 @@ def _put_right(meant: str, wrong: str, earlier: str) -> str:
         return meant
     new = _content(meant)
     if place := _place_of(wrong, earlier):
-        return earlier[: place[0]] + _bare_words(meant) + earlier[place[1] :]
-    years = _YEAR.findall(" ".join(new))
-    if years and len(new) == 1 and (old := _YEAR.search(earlier)):
-        return earlier[: old.start()] + years[0] + earlier[old.end() :]
-    ending = re.search(r"[\s?.!]*$", earlier)
-    at = ending.start() if ending else len(earlier)
+        return earlier[: place[0]] + meant + earlier[place[1] :]
+    # "The night ferry" for "the ferry": what is put right names its thing once more.
+    if len(new) > 1 and (place := _place_of(new[-1], earlier)) and new[0].casefold() not in earlier.casefold():
+        return earlier[: place[0]] + meant + earlier[place[1] :]
+    if name := _name_replaced(new, earlier):
+        return earlier[: name.start()] + meant + earlier[name.end() :]
+    if len(new) == 1 and _YEAR.fullmatch(new[0]) and (old := _YEAR.search(earlier)):
+        return earlier[: old.start()] + new[0] + earlier[old.end() :]
+    at = len(earlier.rstrip(" ?.!"))
     known = {token.folded for token in query_tokens(earlier)}
     added = [word for word in new if word.casefold() not in known]
-    # Without a place to put it, what was meant comes first: it is what the question is about now.
-    return " ".join([earlier[:at], *added]) + earlier[at:].strip(" ") if added else earlier
+    return f"{' '.join((earlier[:at], *added))}{earlier[at:].strip()}" if added else earlier
+
+
+def _name_replaced(new: Sequence[str], earlier: str) -> re.Match[str] | None:
+    """The one name of the earlier question, where another name was meant that has no word of it."""
+    names = list(_NAME.finditer(earlier))
+    known = {token.folded for token in query_tokens(earlier)}
+    another = all(word[:1].isupper() and word.casefold() not in known for word in new)
+    return names[0] if another and len(names) == 1 else None
 
 
 def _place_of(wrong: str, earlier: str) -> tuple[int, int] | None:
@@ -104,18 +117,13 @@ def _same(token: QueryToken, word: str) -> bool:
     return token.folded == word or token.folded.removesuffix("'s").rstrip("s") == word.removesuffix("'s").rstrip("s")
 
 
-def _bare(text: str) -> str:
-    text = text.strip(" ,;:–—-?.!")
-    return re.sub(r"\s+(?:one|ones|instead|please)$", "", text, flags=re.IGNORECASE).strip()
-
-
-def _bare_words(text: str) -> str:
-    return re.sub(rf"^{_ARTICLE}\s+", "", text, flags=re.IGNORECASE)
+def _bare(text: str | None) -> str:
+    """What is named, without its article and the words that only point to it."""
+    named = re.sub(rf"^{_ARTICLE}\s+", "", (text or "").strip(" ,;:–—-?.!"), flags=re.IGNORECASE)
+    return re.sub(r"\s+(?:one|ones|instead|please)$", "", named, flags=re.IGNORECASE).strip()
 
 
 def _content(text: str) -> list[str]:
     return [
-        token.text
-        for token in normalize(text).tokens
-        if not is_function_word(token) and token.folded not in _EMPTY
+        token.text for token in normalize(text).tokens if not is_function_word(token) and token.folded not in _EMPTY
     ]

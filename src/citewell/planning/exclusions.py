@@ -5,6 +5,8 @@ mostly part of what is asked ("what is not allowed", "merging without a server",
 where what follows is plainly set apart, and where something is left to search for.
 """
 
+# ruff: noqa: E501  (one alternative a line reads better than a wrapped pattern)
+
 from __future__ import annotations
 
 import re
@@ -17,6 +19,7 @@ from citewell.text.words import query_tokens
 
 MAX_EXCLUDED = 8
 _MAX_CHARS = 1_000
+_MAX_WORDS = 4
 
 # Leads after which anything is set apart.
 _STRONG = re.compile(
@@ -42,7 +45,21 @@ _BEFORE_ANCHOR = re.compile(
 )
 # A word with a minus before it, as people write it to search engines.
 _MINUS = re.compile(r"(?<=\S\s)-(?=[^\W\d_]{3,})")
-_COMMANDS = re.compile(r"\b(?:flags?|options?|switch|arguments?|parameters?|command|cli|run|git|ls|grep|install)\b", re.I)
+_COMMANDS = re.compile(
+    r"\b(?:flags?|options?|switch|arguments?|parameters?|command|cli|run|git|ls|grep|install)\b", re.I
+)
+
+# "Which X other than Y do Z": what follows the first plain word goes on with the question.
+_INSIDE = re.compile(r"^(?:other\s+than|apart\s+from|aside\s+from|besides|außer|ausser)$", re.IGNORECASE)
+_ASKING = re.compile(r"^(?:which|what|who|how|when|where|why|welche\w*|wer|was|wie)\b", re.IGNORECASE)
+# After "but not" and ", not" a verb or an adverb goes on with what is asked: "but not written down".
+_ONLY_THINGS = re.compile(r"(?:but|and|aber|mais|pero)\s+(?:not|nicht|pas|no)$|^[,(–—]", re.IGNORECASE)
+_NO_THING = re.compile(
+    r"\w+(?:ed|ing|ly|wn|ten)$|(?:here|there|now|known|seen|found|done|possible|true|right)$", re.IGNORECASE
+)
+_IDIOMS = re.compile(
+    r"(?:in\s+person|in\s+time|on\s+time|at\s+once|at\s+all|for\s+long|in\s+use|in\s+general)\b", re.IGNORECASE
+)
 
 _NEVER = frozenset(
     """only just yet even to all every always necessarily really sure so too much many least enough that if when because
@@ -80,7 +97,7 @@ def take_exclusions(question: str) -> Excluded:
     for lead in (_BEFORE_ANCHOR, _STRONG, _MINUS):
         at = 0
         while len(found) < MAX_EXCLUDED and (match := _next(lead, text, at)):
-            objects, end = _objects(text, match.end(), listed=lead is _STRONG)
+            objects, end = _objects(text, match.end(), match.group().strip(), listed=lead is _STRONG)
             rest = _tidy(text[: match.start()], text[end:])
             if objects and _is_set_apart(match.group(), objects, text) and _says_something(rest):
                 found += objects
@@ -104,12 +121,17 @@ def _is_set_apart(lead: str, objects: list[Concept], text: str) -> bool:
     return not (lead.lstrip()[:1] in ",(–—" and _YES_NO.match(text))
 
 
-def _objects(text: str, at: int, *, listed: bool) -> tuple[list[Concept], int]:
+def things_in(text: str) -> tuple[Concept, ...]:
+    """What a text names, as things to leave out."""
+    return tuple(_objects(text, 0, "except", listed=True)[0])
+
+
+def _objects(text: str, at: int, lead: str, *, listed: bool) -> tuple[list[Concept], int]:
     """What stands behind a lead, and where it ends."""
     found: list[Concept] = []
     end = at
     while len(found) < MAX_EXCLUDED:
-        concept, after, is_name = _object(text, end, alone=not found)
+        concept, after, is_name = _object(text, end, lead)
         if concept is None:
             break
         found.append(concept)
@@ -117,32 +139,35 @@ def _objects(text: str, at: int, *, listed: bool) -> tuple[list[Concept], int]:
         more = _ALSO.match(text, end) if listed else None
         if more is None or not (is_name or concept.protected):
             break
-        following, _, next_is_name = _object(text, more.end(), alone=False)
+        following, _, next_is_name = _object(text, more.end(), lead)
         if following is None or not (next_is_name or following.protected):
             break
         end = more.end()
     return found, end
 
 
-def _object(text: str, at: int, *, alone: bool) -> tuple[Concept | None, int, bool]:
+def _object(text: str, at: int, lead: str) -> tuple[Concept | None, int, bool]:
     """One thing: an anchor, a name, or a few plain words; with where it ends and whether it is a name."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    start = at
     for _ in range(3):
         if carrier := _CARRIERS.match(text, at):
             at = carrier.end()
-    while at < len(text) and text[at].isspace():
-        at += 1
     if anchor := _ANCHOR.match(text, at):
         return _protected(anchor.group()), anchor.end(), False
-    words = list(_run(text, at))
-    if not words or words[0].group().casefold() in _NEVER:
+    words = _run(text, at)[:_MAX_WORDS]
+    if not words or words[0].group().casefold() in _NEVER or _IDIOMS.match(text, start):
         return None, at, False
-    is_name = words[0].group()[:1].isupper() or words[0].group()[:1].isdigit()
+    is_name = _is_part_of_name(words[0].group())
     if is_name:
         words = words[: next((n for n, word in enumerate(words) if not _is_part_of_name(word.group())), len(words))]
-    elif alone and len(words) > 3:
-        words = words[:1]
-    concept = _plain(" ".join(word.group() for word in words))
-    return concept, words[-1].end(), is_name
+    elif at == start and _ONLY_THINGS.search(lead) and _NO_THING.match(words[0].group()):
+        return None, at, False
+    elif _INSIDE.match(lead) and _ASKING.match(text):
+        verb = next((n for n, word in enumerate(words) if n and _NO_THING.match(word.group())), None)
+        words = words[: verb or (1 if at == start else 2)]
+    return _plain(" ".join(word.group() for word in words)), words[-1].end(), is_name
 
 
 def _run(text: str, at: int) -> list[re.Match[str]]:

@@ -20,9 +20,7 @@ from citewell.text.words import QueryToken, query_tokens
 MAX_QUESTION_CHARS = 8_000
 _MAX_TAG_QUERIES = 24
 
-QUOTED = re.compile(
-    r'"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,300})」'
-)
+QUOTED = re.compile(r'"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,300})」')
 SOURCE_KEY = re.compile(
     rf"(?<![\w/])(?:{'|'.join(sorted(set(KEY_PREFIXES.values())))}):[\w./~+-]*\w(?:@[0-9a-f]{{64}})?"
 )

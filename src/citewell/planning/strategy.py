@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.planning.chat_prompt import ChatPrompt
 from citewell.planning.corrections import Correction, correction_of
-from citewell.planning.exclusions import take_exclusions
+from citewell.planning.exclusions import take_exclusions, things_in
+from citewell.planning.families.exact_title import FILE_ENDINGS
 from citewell.planning.families.recognise import Recognised, recognise
 from citewell.planning.normalizer import Normalized, is_frame, is_function_word, is_intent, normalize, tag_queries
 from citewell.planning.overviews import overview_topic
@@ -20,8 +21,10 @@ MAX_VARIANTS = 8
 # A follow-up of fewer words than this leans on the question before it.
 _SHORT = 3
 _POINTS_BACK = re.compile(
-    r"\b(?:it|its|they|them|their|that|this|those|these|there|he|she|his|her|him|er|sie|es|dort|il|elle|lui|ello)\b", re.I
+    r"\b(?:it|its|they|them|their|that|this|those|these|there|he|she|his|her|him|er|sie|es|dort|il|elle|lui|ello)\b",
+    re.I,
 )
+_FILE_ENDING = re.compile(rf"(?<=\w)\.(?:{FILE_ENDINGS})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,11 @@ class _Understood:
     @property
     def content(self) -> tuple[QueryToken, ...]:
         """What the question is about, without the words its family cleans away; all of it where none would be left."""
-        kept = tuple(token for token in self.question.content if not self.recognised.is_cleaned_away(token.folded))
+        kept = tuple(
+            token
+            for token in self.question.content
+            if not self.recognised.is_cleaned_away(token.folded) and not self.recognised.is_optional(token.folded)
+        )
         return kept or self.question.content
 
 
@@ -80,9 +87,11 @@ def plan_question(
 def _understand(prompt: ChatPrompt) -> _Understood:
     correction = correction_of(prompt.current, prompt.recent)
     kept = take_exclusions(correction.question if correction else prompt.current)
-    wrong = take_exclusions(f"x, not {correction.wrong}").concepts if correction and correction.wrong else ()
+    wrong = things_in(correction.wrong) if correction else ()
     question = normalize(kept.text)
     recognised = recognise(question, is_correction=correction is not None)
+    if recognised.family.name == "exact_title":
+        question = normalize(_FILE_ENDING.sub("", kept.text))
     if correction is not None:
         recognised = Recognised(recognised.family, {**recognised.parts, "correction": (correction.meant,)})
     earlier = None
@@ -113,7 +122,9 @@ def _all_concepts(understood: _Understood) -> Iterator[Concept]:
     for concept in _own_concepts(understood.question):
         if concept.protected is None and concept.role != "intent" and inside.issuperset(concept.terms):
             continue
-        if concept.role == "content" and understood.recognised.is_cleaned_away(concept.name):
+        if concept.role == "content" and understood.recognised.is_optional(concept.name):
+            yield Concept(concept.name, "content", False, concept.terms)
+        elif concept.role == "content" and understood.recognised.is_cleaned_away(concept.name):
             yield Concept(concept.name, "intent", False, concept.terms)
         else:
             yield concept
@@ -131,15 +142,23 @@ def _all_concepts(understood: _Understood) -> Iterator[Concept]:
 
 def _wholes(understood: _Understood) -> Iterator[Concept]:
     """The parts of the question its family requires as a whole."""
-    for part, value in understood.recognised.required():
+    required = list(understood.recognised.required())
+    shared = _shared([value for part, value in required if part == "side"])
+    for part, value in required:
         tokens = [token for token in query_tokens(value) if not is_function_word(token) and not is_intent(token)]
+        tokens = [token for token in tokens if part != "side" or token.folded not in shared]
         if part == "title":
-            if value not in understood.question.phrases:
-                yield Concept(value, "anchor", True, (value,), "phrase")
+            yield Concept(value, "anchor", True, (value,), "phrase")
         elif tokens and tokens[0].folded[0] not in "@#":
-            named = any(token.text[:1].isupper() or any(map(str.isdigit, token.text)) for token in tokens)
+            named = any(token.text[:1].isupper() for token in tokens)
             written = " ".join(token.text for token in tokens)
             yield Concept(written, "anchor" if named else "content", True, tuple(token.folded for token in tokens))
+
+
+def _shared(sides: Sequence[str]) -> frozenset[str]:
+    """Words every side has: they say what is compared, and not which side it is."""
+    words = [{token.folded for token in query_tokens(side)} for side in sides]
+    return frozenset(set.intersection(*words)) if len(words) > 1 else frozenset()
 
 
 def _words_of(concept: Concept) -> tuple[str, ...]:
@@ -149,12 +168,12 @@ def _words_of(concept: Concept) -> tuple[str, ...]:
 def _own_concepts(question: Normalized) -> Iterator[Concept]:
     """Anchors first, then content, then what the question asks for."""
     yield from _protected(question)
-    named = list(_names(question))
+    quoted = {token.folded for phrase in question.phrases for token in query_tokens(phrase)}
+    named = [name for name in _names(question) if not quoted.issuperset(token.folded for token in name)]
     inside = {token for name in named for token in name}
     for name in named:
         written = " ".join(token.text for token in name)
         yield Concept(written, "anchor", True, tuple(token.folded for token in name))
-    quoted = {word for phrase in question.phrases for word in phrase.lower().split()}
     for token in dict.fromkeys(question.tokens):
         if token in inside or token.folded[0] in "@#" or token.folded in quoted:
             continue

@@ -1,5 +1,7 @@
 """Comparison: two or more things side by side. Each side is searched for on its own and each must be found."""
 
+# ruff: noqa: E501  (one alternative a line reads better than a wrapped pattern)
+
 from __future__ import annotations
 
 from citewell.planning.families.family import Family, VariantRule, patterns, words
@@ -31,7 +33,7 @@ COMPARISON = Family(
     cleanup=words(
         """compare compares compared comparing comparison difference differences differ differs different between versus vs
         better worse pros cons advantages disadvantages unterschied unterschiede zwischen vergleich vergleiche différence
-        différences entre comparer diferencia diferencias stack"""
+        différences entre comparer terms diferencia diferencias stack"""
     ),
     variants=(VariantRule("side", "{side} {aspect}", 0.9), VariantRule("side", "{side}", 0.85)),
     required=("side",),

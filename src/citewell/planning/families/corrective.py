@@ -10,7 +10,9 @@ CORRECTIVE = Family(
     asks="The question before, put right: another thing, another year, not this one but that.",
     # How corrections are put, and what becomes of the question before, is in `planning/corrections.py`.
     patterns=(),
-    cleanup=words("meant mean instead actually sorry wrong one ones other rather meinte meine voulais dire quería decir"),
+    cleanup=words(
+        "meant mean instead actually sorry wrong one ones other rather meinte meine voulais dire quería decir"
+    ),
     variants=(VariantRule("correction", "{correction}", 0.6),),
     examples=(
         "no, I meant the 2019 one",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from citewell.planning.families.family import Family, VariantRule, patterns, words
 
 _DOCUMENT = r"(?:note|page|paper|document|file|article|pdf|essay|book|bookmark|report|post|memo|letter|daily\s+note)"
+FILE_ENDINGS = "md|pdf|html?|txt|docx?|epub|vtt|srt|csv|pptx?|xlsx?"
 _QUOTE = "[\"“„«「']"
 _UNQUOTE = "[\"”“»」']"
 
@@ -20,7 +21,8 @@ EXACT_TITLE = Family(
         rf"\b(?:my|the)\s+{_DOCUMENT}\s+{_QUOTE}(?P<title>[^\"”»」\n]{{1,150}}?){_UNQUOTE}(?!\w)",
         rf"^(?:open|show|read|get|find)\s+(?:me\s+)?{_QUOTE}(?P<title>[^\"”»」\n]{{1,150}}?){_UNQUOTE}[\s?.!]*$",
         rf"^\s*{_QUOTE}(?P<title>[^\"”»」\n]{{1,150}}?){_UNQUOTE}\s*$",
-        r"(?<![\w/])(?P<title>[\w][\w .'’()-]{0,80}?)\.(?:md|pdf|html?|txt|docx?|epub|vtt|srt|csv|pptx?|xlsx?)\b",
+        rf"^(?:open|show|read|get|find)?\s*(?P<title>[\w][\w .'’()-]{{0,80}}?)\.(?:{FILE_ENDINGS})[\s?!]*$",
+        rf"(?<![\w/.-])(?P<title>[\w][\w'’()-]{{0,80}})\.(?:{FILE_ENDINGS})\b",
         # A line in title case and nothing else.
         r"^(?P<title>(?-i:[A-Z])[\w'’-]+(?:\s+(?:(?-i:[A-Z])[\w'’-]+|a|an|the|of|and|in|on|to|for|with|without|from|by)){1,8}"
         r"\s+(?-i:[A-Z])[\w'’-]+)\s*$",

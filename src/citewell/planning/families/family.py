@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from citewell.domain.documents import SourceType
 from citewell.domain.queries import FamilyName, VariantKind
+from citewell.text.folding import folded_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Family:
     variants: tuple[VariantRule, ...] = ()
     # Parts of which every value must be found as a whole.
     required: tuple[str, ...] = ()
+    # Parts whose words help to find rows and need not be there: what lies between two years names neither.
+    optional: tuple[str, ...] = ()
     # Words that tell the kind of source meant; rows of that kind come first where all else is equal.
     sources: Mapping[str, tuple[SourceType, ...]] = field(default_factory=dict)
 
@@ -44,4 +47,10 @@ def patterns(*sources: str) -> tuple[re.Pattern[str], ...]:
 
 
 def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+    """Words as tokens of a question are compared: folded."""
+    return frozenset(folded_text(text).split())
+
+
+def pointing_to(kinds: tuple[SourceType, ...], text: str) -> dict[str, tuple[SourceType, ...]]:
+    """Words that all tell the same kinds of source."""
+    return dict.fromkeys(words(text), kinds)

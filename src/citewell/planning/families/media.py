@@ -1,8 +1,10 @@
 """Media: what was said in a recording or stands in a picture. The medium is where to look, not what to look for."""
 
+# ruff: noqa: E501  (one alternative a line reads better than a wrapped pattern)
+
 from __future__ import annotations
 
-from citewell.planning.families.family import Family, VariantRule, patterns, words
+from citewell.planning.families.family import Family, VariantRule, patterns, pointing_to, words
 
 _SPOKEN = r"(?:talk|lecture|keynote|podcast|episode|interview|video|recording|webinar|voice\s+memo|clip|presentation)"
 _SEEN = r"(?:screenshot|photo(?:graph)?|scan|whiteboard|picture|image)"
@@ -15,6 +17,8 @@ MEDIA = Family(
         rf"\b(?:in|from|during|at|of)\s+(?:the\s+|that\s+|this\s+|my\s+|an?\s+|his\s+|her\s+|their\s+)?"
         rf"(?P<name>(?:[@\w.'’-]+\s+){{0,4}}?){_SPOKEN}s?\b(?!\s+(?:to|with)\b)",
         rf"\b(?:in|from|on)\s+(?:the\s+|that\s+|this\s+|my\s+|an?\s+)?(?P<name>(?:[\w.'’-]+\s+){{0,3}}?){_SEEN}s?\b",
+        rf"\b(?:do|does|did|has|have)\s+(?:the|that|this|my|his|her|their)\s+(?P<name>(?:[@\w.'’-]+\s+){{0,3}}?)"
+        rf"(?:{_SPOKEN}|{_SEEN})s?\s+(?:say|said|show|explain|mention|tell|claim|teach|cover|talk)\b",
         rf"\b(?:which|what)\s+(?:{_SPOKEN}|{_SEEN})s?\b",
         r"\b(?:transcripts?|subtitles|captions|ocr)\b",
         r"\bat\s+(?:what|which)\s+(?:time|minute|point|timestamp)\b.*\b(?:say|says|said|mention|mentions|talk|speak)\b",
@@ -29,15 +33,14 @@ MEDIA = Family(
     ),
     variants=(VariantRule("topic", "{rest}", 0.9),),
     sources={
-        **dict.fromkeys(
-            """talk talks lecture keynote podcast episode interview video videos recording recordings webinar clip transcript
-            transcripts subtitles captions vortrag conférence vidéo charla vídeo presentation""".split(),
+        **pointing_to(
             ("transcript", "youtube"),
+            """talk talks lecture keynote podcast episode interview video videos recording recordings webinar clip
+            transcript transcripts subtitles captions vortrag conférence vidéo charla vídeo presentation""",
         ),
-        **dict.fromkeys(
-            """screenshot screenshots photo photos picture pictures image images scan scans ocr whiteboard foto captura
-            capture""".split(),
+        **pointing_to(
             ("image",),
+            "screenshot screenshots photo photos picture pictures image images scan scans ocr whiteboard foto captura",
         ),
     },
     examples=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.planning.families.family import Family, VariantRule, patterns, words
+from citewell.planning.families.family import Family, VariantRule, patterns, pointing_to, words
 
 PROJECT = Family(
     name="project",
@@ -22,7 +22,7 @@ PROJECT = Family(
         """starred stars repo repos repository repositories github gitlab codebase project projects tracker"""
     ),
     variants=(VariantRule("phrase", "{name} {version}", 0.9), VariantRule("topic", "{rest}", 0.9)),
-    sources=dict.fromkeys("starred stars repo repos repository repositories github".split(), ("github",)),
+    sources=pointing_to(("github",), "starred stars repo repos repository repositories github"),
     examples=(
         "What did Tidewick 1.4.2 fix?",
         "Which of my starred repositories shows both values until a person picks?",

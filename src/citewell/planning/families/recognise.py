@@ -20,7 +20,13 @@ MAX_CHARS = 400
 _MAX_VALUES = 6
 _YEAR = re.compile(r"(?<!\w)(?:1[5-9]|20|21)\d\d(?!\w)")
 _SEVERAL = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|vs\.?|versus)\s+", re.IGNORECASE)
-_BARE = re.compile(r"^(?:the|an?|my|our|his|her|their|der|die|das|den|dem|le|la|les|el|los|las)\s+|^l['’]", re.IGNORECASE)
+_BARE = re.compile(
+    r"^(?:the|an?|my|our|his|her|their|der|die|das|den|dem|le|la|les|el|los|las)\s+|^l['’]", re.IGNORECASE
+)
+# The end of a topic that only says when.
+_RANGE = re.compile(
+    r"\s+(?:from|since|between|in|until|before|after|during)\s+\D{0,20}(?:1[5-9]|20|21)\d\d\b.*$", re.IGNORECASE
+)
 _FIELD = re.compile(r"\{(\w+)\}")
 
 Parts = Mapping[str, tuple[str, ...]]
@@ -35,6 +41,9 @@ class Recognised:
 
     def is_cleaned_away(self, word: str) -> bool:
         return word in self.family.cleanup
+
+    def is_optional(self, word: str) -> bool:
+        return any(word in self.parts.get(part, ()) for part in self.family.optional)
 
     def required(self) -> Iterator[tuple[str, str]]:
         """Parts that must be found as a whole: which part, and each of its values."""
@@ -108,6 +117,8 @@ def _completed(family: Family, parts: Parts, question: Normalized) -> Recognised
         if len(sides) < 2:
             return Recognised(GENERAL, {})
         parts = {**parts, "side": sides}
+    if "topic" in parts:
+        parts = {**parts, "topic": tuple(_RANGE.sub("", topic).strip() or topic for topic in parts["topic"])}
     if "name" in parts:
         parts = {**parts, "name": tuple(filter(None, (_name(value) for value in parts["name"])))}
     return Recognised(family, _with_common(parts, question, family))

@@ -1,5 +1,7 @@
 """Selection: which model, tool or product to take, and why. Words of praise are no search terms."""
 
+# ruff: noqa: E501  (one alternative a line reads better than a wrapped pattern)
+
 from __future__ import annotations
 
 from citewell.planning.families.family import Family, VariantRule, patterns, words

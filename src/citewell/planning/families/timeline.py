@@ -1,5 +1,7 @@
 """Timeline: how something went over time. The subject is searched for by itself and with each year that is named."""
 
+# ruff: noqa: E501  (one alternative a line reads better than a wrapped pattern)
+
 from __future__ import annotations
 
 from citewell.planning.families.family import Family, VariantRule, patterns, words
@@ -27,6 +29,7 @@ TIMELINE = Family(
         evolve evolved develop developed time years year through geschichte chronik zeitleiste histoire chronologie
         historia cronología"""
     ),
+    optional=("year",),
     variants=(VariantRule("dated", "{topic} {year}", 0.85), VariantRule("topic", "{topic}", 0.85)),
     examples=(
         "timeline of the Orrin Head Light",
