@@ -24,7 +24,8 @@ EXACT_TITLE = Family(
         rf"^(?:open|show|read|get|find)?\s*(?P<title>[\w][\w .'’()-]{{0,80}}?)\.(?:{FILE_ENDINGS})[\s?!]*$",
         rf"(?<![\w/.-])(?P<title>[\w][\w'’()-]{{0,80}})\.(?:{FILE_ENDINGS})\b",
         # A line in title case and nothing else.
-        r"^(?P<title>(?-i:[A-Z])[\w'’-]+(?:\s+(?:(?-i:[A-Z])[\w'’-]+|a|an|the|of|and|in|on|to|for|with|without|from|by)){1,8}"
+        r"^(?!(?:compare|who|what|when|where|which|why|how|is|are|does|did|tell|show|find|give|list|explain)\b)"
+        r"(?P<title>(?-i:[A-Z])[\w'’-]+(?:\s+(?:(?-i:[A-Z])[\w'’-]+|a|an|the|of|and|in|on|to|for|with|without|from|by)){1,8}"
         r"\s+(?-i:[A-Z])[\w'’-]+)\s*$",
         r"^\s*(?:https?://\S+)\s*$",
     ),
