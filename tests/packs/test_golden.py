@@ -1,6 +1,6 @@
 """Golden packs: ten questions over the sample corpus. What changes here changes what people see: review it.
 
-`make golden` writes them anew; `git diff tests/packs/golden` shows the difference. Scores and windows are left out, since
+`make golden` writes them anew; `git diff tests/packs/golden` shows the difference. Scores and windows are left out:
 they move with every weight; keys, order, understanding, matched terms, coverage and next steps stay.
 """
 
@@ -29,7 +29,10 @@ QUESTIONS = {
     "media": "In Ilse Brandvold's talk, what happens to the replica of a boat that sinks?",
     "exact_title": "What does the note called Gable mortar say about lime?",
     "exclusion": "tide gauges other than Kirkhaven",
-    "correction": "Current question: not the oceanographer, the slater\nRecent user questions:\n- Who is Ewan Ross the oceanographer?",
+    "correction": (
+        "Current question: not the oceanographer, the slater\n"
+        "Recent user questions:\n- Who is Ewan Ross the oceanographer?"
+    ),
 }
 
 

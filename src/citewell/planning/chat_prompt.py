@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from citewell.domain.errors import BadInput
+
 _HEADINGS = {
     "current question:": "current",
     "recent user questions:": "recent",
@@ -51,6 +53,14 @@ def parse_chat_prompt(prompt: str) -> ChatPrompt:
         titles=tuple(parts.get("titles", ())),
         pinned=tuple(key for line in parts.get("pinned", ()) for key in re.split(r"[,\s]+", line) if key),
     )
+
+
+def checked_prompt(prompt: str) -> ChatPrompt:
+    """A prompt taken apart, or a clear refusal of one that holds everything but a question."""
+    parsed = parse_chat_prompt(prompt)
+    if not parsed.current.strip():
+        raise BadInput("The question is empty.", fix="Write the question under 'Current question:'.")
+    return parsed
 
 
 def _heading(line: str) -> tuple[str | None, str]:
