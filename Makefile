@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
-.PHONY: demo test quick check bench docs lock clean
+.PHONY: demo test quick check bench docs golden lock clean
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
@@ -24,6 +24,9 @@ bench: $(STAMP)  ## speed and quality on the public collections, peers in the sa
 
 docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py
+
+golden: $(STAMP)  ## write the golden packs anew; review them with git diff tests/packs/golden
+	$(BIN)/pytest -q tests/packs/test_golden.py --write-golden
 
 lock: $(STAMP)  ## choose dependency versions anew
 	$(BIN)/python requirements/lock.py

@@ -18,6 +18,10 @@ settings.register_profile(
 settings.load_profile("citewell")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-golden", action="store_true", help="Write the golden packs instead of comparing them.")
+
+
 class SteadyClock:
     """Time that advances by one millisecond each time it is asked."""
 

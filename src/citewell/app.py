@@ -371,16 +371,14 @@ class Engine:
         """The evidence for a question, without writing a trace."""
         from citewell.packs.build import PackBuilder
         from citewell.packs.topic_brief import TopicBriefs, with_brief
-        from citewell.planning.chat_prompt import parse_chat_prompt
+        from citewell.planning.chat_prompt import checked_prompt
         from citewell.planning.strategy import plan_question
 
         chosen = options or PackOptions()
         limits = OPTION_PROFILES[profile].limits(
             chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
         )
-        prompt = parse_chat_prompt(check_question(question))
-        if not prompt.current.strip():
-            raise BadInput("The question is empty.", fix="Write the question under 'Current question:'.")
+        prompt = checked_prompt(check_question(question))
         plan = plan_question(
             *(prompt, filters or Filters(), limits),
             topic=_topic(chosen.topic),
@@ -405,6 +403,7 @@ class Engine:
     ) -> AsyncIterator[RunEvent | RunResult]:
         """Answer a question in a recorded run; events come as they happen, the result comes last."""
         from citewell.domain.runs import RunRequest
+        from citewell.planning.chat_prompt import checked_prompt
         from citewell.runner.profiles import PROFILES
         from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
 
@@ -416,6 +415,7 @@ class Engine:
             chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
         )
         check_between("max_evidence_chars", evidence_chars, 500, 500_000)
+        checked_prompt(check_question(question))
         request = RunRequest(
             question=canonicalize(check_question(question)),
             profile=profile,

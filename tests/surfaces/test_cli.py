@@ -369,3 +369,12 @@ def test_topics_and_entities_read_well_and_say_what_to_do(program: Program) -> N
     assert program.run("research", "--retrieval-only", "What do I know about the lamp?").stdout.count("Topic:") == 1
     without = program.json("research", "--retrieval-only", "What do I know about the lamp?", "--no-topic-brief")
     assert (without["mode"], "topic_brief" in without) == ("evidence_only", False)
+
+
+def test_paths_and_domains_are_left_out_and_a_row_says_why_in_words(program: Program) -> None:
+    assert program.json("search", "lamp", "--not-in", "Lamp.md")["results"] == []
+    pack = program.json("research", "--retrieval-only", "lamp", "--not-in", "Lamp.md", "--not-from", "a.example")
+    assert (pack["evidence"], pack["coverage"]["eligible_documents"]) == ([], 1)
+    assert program.json("search", "lamp", "--not-in", "/", code=2)["error"]["fix"]
+    assert program.json("search", "", code=2)["error"]["fix"]
+    assert "why: found by lamp" in program.run("search", "lamp", "--explain").stdout

@@ -7,7 +7,7 @@ from typing import Literal
 
 from citewell.domain.documents import Kind, Role, SectionView, SourceType, Span
 
-Lane = Literal["lexical", "semantic", "exact_tag", "related", "exact_title"]
+Lane = Literal["lexical", "semantic", "exact_tag", "related", "exact_title", "pinned"]
 
 # An item that was saved from a web address has the page at that address as its source.
 Relationship = Literal["links_to", "linked_from", "embeds", "embedded_in", "has_source", "source_of"]

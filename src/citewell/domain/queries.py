@@ -69,7 +69,23 @@ class Concept:
     protected: ProtectedKind | None = None
 
 
-VariantKind = Literal["original", "content", "anchors", "phrase", "title"]
+# A side of a comparison, a topic with a year, a topic alone, what a correction puts in place of what was asked before.
+VariantKind = Literal[
+    "original", "content", "anchors", "phrase", "title", "side", "dated", "topic", "correction", "follow_up"
+]
+
+FamilyName = Literal[
+    "general",
+    "overview",
+    "person",
+    "selection",
+    "project",
+    "comparison",
+    "timeline",
+    "media",
+    "corrective",
+    "exact_title",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +121,12 @@ class QueryPlan:
     concepts: tuple[Concept, ...]
     filters: Filters
     limits: Limits
-    family: str = "general"
+    family: FamilyName = "general"
     source_keys: tuple[str, ...] = ()
+    # What the question says it is not about. Rows about a protected one are left out, rows about another come later.
+    excluded: tuple[Concept, ...] = ()
+    # Kinds of source the question points to: they come first where all else is equal.
+    preferred_source_types: tuple[SourceType, ...] = ()
     include_topic_brief: bool = False
     topic: str | None = None
     planner: str = "deterministic"

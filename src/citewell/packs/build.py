@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from citewell.domain.counts import CorpusMatches, TagCount
-from citewell.domain.documents import Document
-from citewell.domain.evidence import EvidenceRow
+from citewell.domain.documents import Document, Role
+from citewell.domain.evidence import EvidenceRow, Signal
 from citewell.domain.packs import ResearchPack, RetrievalReport, VariantReport
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
+from citewell.packs.adjustments import adjustments, is_left_out, with_every_side
 from citewell.packs.concepts import Passage, is_met
 from citewell.packs.coverage import coverage
 from citewell.packs.next_steps import next_steps
@@ -24,6 +25,7 @@ from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, 
 
 EXACT_TAG_EXAMPLES = 3
 _RERANK_ROWS = 3
+_PINNED = Signal("pinned", 0.0, "named by its key")
 
 
 class PackStore(SearchStore, LinkStore, Protocol):
@@ -38,6 +40,8 @@ class PackStore(SearchStore, LinkStore, Protocol):
     def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]: ...
 
     def tagged(self, folded: Sequence[str], filters: Filters, limit: int) -> list[Document]: ...
+
+    def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,12 @@ class PackBuilder:
         ranked = self._rank(plan, query, results, languages)
         counts, chunks = term_chunks(self._store, query), self._store.chunk_count()
         weights = rarity(counts, chunks)
-        rows = tuple(self._row(plan, query, weights, row) for row in ranked[: plan.limits.limit])
+        shown = with_every_side(plan, ranked, plan.limits.limit, lambda row: frozenset(row.weighed.met))
+        rows = tuple(self._row(plan, query, weights, row) for row in shown)
+        rows = self._with_pinned(plan, query, weights, rows, languages)
         rows += self._related(plan, rows)
         tags = self._store.exact_tags(plan.tag_queries, plan.filters)
-        tagged = self._exact_tag_rows(plan, query, weights, tags)
+        tagged = self._exact_tag_rows(plan, query, weights, tags, languages)
         evidence_coverage = coverage(
             plan,
             rows,
@@ -93,10 +99,14 @@ class PackBuilder:
 
     def _search(self, plan: QueryPlan, languages: Sequence[str]) -> list[tuple[Variant, Sequence[Candidate]]]:
         depth = plan.limits.limit * _RERANK_ROWS
-        return [
-            (variant, self._ranked(lexical_query(variant.query, languages), plan.filters, depth, variant))
-            for variant in plan.query_variants
-        ]
+        quoted = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
+        phrases = {"original": quoted, "content": quoted}
+        found: list[tuple[Variant, Sequence[Candidate]]] = []
+        for variant in plan.query_variants:
+            together = [variant.query] if variant.kind in ("title", "phrase") else phrases.get(variant.kind, [])
+            query = lexical_query(variant.query, languages, together)
+            found.append((variant, self._ranked(query, plan.filters, depth, variant)))
+        return found
 
     def _ranked(self, query: LexicalQuery, filters: Filters, depth: int, variant: Variant) -> Sequence[Candidate]:
         """The question as it was asked is looked at twice; its variants are there for what it misses."""
@@ -112,19 +122,24 @@ class PackBuilder:
         languages: Sequence[str],
     ) -> list[_Ranked]:
         fused = fuse(results)[: plan.limits.limit * _RERANK_ROWS]
-        ranked = [self._weigh(plan, query, row, languages) for row in fused]
+        weighed = (self._weigh(plan, query, row, languages) for row in fused)
+        ranked = [row for row in weighed if row is not None]
         return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
 
-    def _weigh(self, plan: QueryPlan, query: LexicalQuery, row: Fused, languages: Sequence[str]) -> _Ranked:
+    def _weigh(self, plan: QueryPlan, query: LexicalQuery, row: Fused, languages: Sequence[str]) -> _Ranked | None:
+        """A row with its signals, or nothing where the question rules it out."""
         document, chunk = row.candidate.document, row.candidate.chunk
         reading = read_around(self._store, document, chunk, query, plan.limits.max_chars_per_doc)
         title = " ".join((document.title, *document.aliases))
         around = " ".join((title, *chunk.heading_path, *document.user_tags))
         passage = Passage.of(document, f"{around}\n\n{reading.text}")
+        if is_left_out(plan, passage, languages):
+            return None
         titled = Passage.of(document, title)
+        further = tuple(adjustments(plan, document, passage, titled, languages))
         met = frozenset(concept.name for concept in plan.concepts if is_met(concept, passage, languages))
         in_title = frozenset(concept.name for concept in plan.concepts if is_met(concept, titled, languages))
-        return _Ranked(row.candidate, reading, weigh(row.base, row.variants, plan.concepts, met, in_title))
+        return _Ranked(row.candidate, reading, weigh(row.base, row.variants, plan.concepts, met, in_title, further))
 
     def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
         return evidence_row(
@@ -138,8 +153,50 @@ class PackBuilder:
             signals=row.weighed.signals,
         )
 
+    def _with_pinned(
+        self,
+        plan: QueryPlan,
+        query: LexicalQuery,
+        weights: dict[str, float],
+        rows: tuple[EvidenceRow, ...],
+        languages: Sequence[str],
+    ) -> tuple[EvidenceRow, ...]:
+        """The rows with every document the question names by its key; one that was not found takes a last place."""
+        keys = [key.partition("@")[0] for key in plan.source_keys]
+        shown = {row.source_key for row in rows}
+        missing = [key for key in dict.fromkeys(keys) if key not in shown][: plan.limits.limit]
+        documents = self._store.documents_by_keys(missing, plan.filters) if missing else []
+        pinned = [self._pinned_row(plan, query, weights, document, languages) for document in documents]
+        if not pinned:
+            return rows
+        kept = [row for row in rows if row.source_key in keys]
+        others = [row for row in rows if row.source_key not in keys]
+        room = max(0, plan.limits.limit - len(pinned) - len(kept))
+        stays = {row.source_key for row in (*kept, *others[:room])}
+        return (*(row for row in rows if row.source_key in stays), *pinned)
+
+    def _pinned_row(
+        self,
+        plan: QueryPlan,
+        query: LexicalQuery,
+        weights: dict[str, float],
+        document: Document,
+        languages: Sequence[str],
+    ) -> EvidenceRow:
+        row = opening_row(self._store, document, query, weights, plan.limits.max_chars_per_doc, "raw_source")
+        role: Role = "user_note" if document.source_type == "vault_note" else row.role
+        passage = Passage.of(document, f"{document.title}\n\n{row.text}")
+        met = frozenset(concept.name for concept in plan.concepts if is_met(concept, passage, languages))
+        signals = weigh(0.0, ("pinned",), plan.concepts, met, frozenset(), (_PINNED,))
+        return replace(row, lanes=("pinned",), role=role, score=signals.score, signals=signals.signals)
+
     def _exact_tag_rows(
-        self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], tags: Sequence[TagCount]
+        self,
+        plan: QueryPlan,
+        query: LexicalQuery,
+        weights: dict[str, float],
+        tags: Sequence[TagCount],
+        languages: Sequence[str],
     ) -> tuple[EvidenceRow, ...]:
         if not tags:
             return ()
@@ -148,6 +205,7 @@ class PackBuilder:
         return tuple(
             replace(opening_row(self._store, document, query, weights, max_chars, "exact_tag"), lanes=("exact_tag",))
             for document in documents
+            if not is_left_out(plan, Passage.of(document, document.title), languages)
         )
 
     def _related(self, plan: QueryPlan, rows: Sequence[EvidenceRow]) -> tuple[EvidenceRow, ...]:

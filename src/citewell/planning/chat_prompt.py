@@ -8,10 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from citewell.domain.errors import BadInput
+
 _HEADINGS = {
     "current question:": "current",
     "recent user questions:": "recent",
     "prior evidence titles for query focus:": "titles",
+    "prior evidence titles:": "titles",
+    "prior evidence:": "titles",
+    "prior answer:": "titles",
+    "prior answers:": "titles",
     "pinned evidence keys:": "pinned",
 }
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
@@ -38,14 +44,23 @@ def parse_chat_prompt(prompt: str) -> ChatPrompt:
             line = rest
         if line.strip():
             parts.setdefault(part, []).append(_BULLET.sub("", line).strip())
-    if "current" not in parts:
+    if part == "before":
         return ChatPrompt(prompt.strip())
     return ChatPrompt(
-        current="\n".join(parts["current"]),
+        # Without its heading, the question is what stands before the others; what was shown before never becomes it.
+        current="\n".join(parts.get("current") or parts.get("before") or ()),
         recent=tuple(parts.get("recent", ())),
         titles=tuple(parts.get("titles", ())),
         pinned=tuple(key for line in parts.get("pinned", ()) for key in re.split(r"[,\s]+", line) if key),
     )
+
+
+def checked_prompt(prompt: str) -> ChatPrompt:
+    """A prompt taken apart, or a clear refusal of one that holds everything but a question."""
+    parsed = parse_chat_prompt(prompt)
+    if not parsed.current.strip():
+        raise BadInput("The question is empty.", fix="Write the question under 'Current question:'.")
+    return parsed
 
 
 def _heading(line: str) -> tuple[str | None, str]:

@@ -20,10 +20,8 @@ from citewell.text.words import QueryToken, query_tokens
 MAX_QUESTION_CHARS = 8_000
 _MAX_TAG_QUERIES = 24
 
-_QUOTED = re.compile(
-    r'"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,300})」'
-)
-_SOURCE_KEY = re.compile(
+QUOTED = re.compile(r'"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,300})」')
+SOURCE_KEY = re.compile(
     rf"(?<![\w/])(?:{'|'.join(sorted(set(KEY_PREFIXES.values())))}):[\w./~+-]*\w(?:@[0-9a-f]{{64}})?"
 )
 
@@ -61,9 +59,9 @@ def check_question(question: str) -> str:
 
 def normalize(question: str) -> Normalized:
     """A question normalised. The same question always gives the same result."""
-    source_keys = tuple(dict.fromkeys(_SOURCE_KEY.findall(question)))
-    without_keys = _SOURCE_KEY.sub(" ", question)
-    phrases = tuple(dict.fromkeys(" ".join(filter(None, groups)).strip() for groups in _QUOTED.findall(without_keys)))
+    source_keys = tuple(dict.fromkeys(SOURCE_KEY.findall(question)))
+    without_keys = SOURCE_KEY.sub(" ", question)
+    phrases = tuple(dict.fromkeys(" ".join(filter(None, groups)).strip() for groups in QUOTED.findall(without_keys)))
     text = strip_filler(" ".join(without_keys.split()))
     tokens = tuple(token for token in query_tokens(text) if not _is_noise(token))
     return Normalized(

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.planning.chat_prompt import ChatPrompt
+from citewell.planning.corrections import Correction, correction_of
+from citewell.planning.exclusions import take_exclusions, things_in
+from citewell.planning.families.exact_title import FILE_ENDINGS
+from citewell.planning.families.recognise import Recognised, recognise
 from citewell.planning.normalizer import Normalized, is_frame, is_function_word, is_intent, normalize, tag_queries
 from citewell.planning.overviews import overview_topic
-from citewell.text.words import QueryToken
+from citewell.text.words import QueryToken, query_tokens
 
 MAX_CONCEPTS = 12
-MAX_VARIANTS = 5
+MAX_VARIANTS = 8
+# A follow-up of fewer words than this leans on the question before it.
+_SHORT = 3
+_POINTS_BACK = re.compile(
+    r"\b(?:it|its|they|them|their|that|this|those|these|there|he|she|his|her|him|er|sie|es|dort|il|elle|lui|ello)\b",
+    re.I,
+)
+_FILE_ENDING = re.compile(rf"(?<=\w)\.(?:{FILE_ENDINGS})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Understood:
+    """A question taken apart: what it asks, to which family it belongs, what it leaves out, what came before."""
+
+    question: Normalized
+    recognised: Recognised
+    excluded: tuple[Concept, ...]
+    correction: Correction | None
+    earlier: Normalized | None
+    points_back: bool
+
+    @property
+    def content(self) -> tuple[QueryToken, ...]:
+        """What the question is about, without the words its family cleans away; all of it where none would be left."""
+        kept = tuple(
+            token
+            for token in self.question.content
+            if not self.recognised.is_cleaned_away(token.folded) and not self.recognised.is_optional(token.folded)
+        )
+        return kept or self.question.content
 
 
 def plan_question(
@@ -27,22 +62,43 @@ def plan_question(
     A topic's brief goes with the evidence when it is asked for, or else when a topic is named or the question wants an
     overview of one.
     """
-    question = normalize(prompt.current)
-    named = topic or overview_topic(prompt.current)
+    understood = _understand(prompt)
+    question = understood.question
+    named = topic or overview_topic(question.question)
     with_brief = named is not None if include_topic_brief is None else include_topic_brief
-    concepts = tuple(_concepts(question))[:MAX_CONCEPTS]
+    concepts = tuple(_concepts(understood))[:MAX_CONCEPTS]
     return QueryPlan(
         text_query=question.text,
-        terms=tuple(dict.fromkeys(token.folded for token in question.content)),
+        terms=tuple(dict.fromkeys(token.folded for token in understood.content)),
         tag_queries=tag_queries(question),
-        query_variants=tuple(_variants(question, concepts, prompt))[:MAX_VARIANTS],
+        query_variants=tuple(_variants(understood, concepts))[:MAX_VARIANTS],
         concepts=concepts,
         filters=filters,
         limits=limits,
+        family=understood.recognised.family.name,
         source_keys=tuple(dict.fromkeys((*question.source_keys, *prompt.pinned))),
+        excluded=understood.excluded,
+        preferred_source_types=understood.recognised.source_types(question),
         topic=(named or _topic_of(question)) if with_brief else topic,
         include_topic_brief=with_brief,
     )
+
+
+def _understand(prompt: ChatPrompt) -> _Understood:
+    correction = correction_of(prompt.current, prompt.recent)
+    kept = take_exclusions(correction.question if correction else prompt.current)
+    wrong = things_in(correction.wrong) if correction else ()
+    question = normalize(kept.text)
+    recognised = recognise(question, is_correction=correction is not None)
+    if recognised.family.name == "exact_title":
+        question = normalize(_FILE_ENDING.sub("", kept.text))
+    if correction is not None:
+        recognised = Recognised(recognised.family, {**recognised.parts, "correction": (correction.meant,)})
+    earlier = None
+    if prompt.recent and correction is None and len(question.content) < _SHORT:
+        earlier = normalize(prompt.recent[-1])
+    points_back = earlier is not None and bool(_POINTS_BACK.search(prompt.current))
+    return _Understood(question, recognised, (*wrong, *kept.concepts), correction, earlier, points_back)
 
 
 def _topic_of(question: Normalized) -> str | None:
@@ -50,15 +106,74 @@ def _topic_of(question: Normalized) -> str | None:
     return " ".join(token.text for token in question.content[:MAX_CONCEPTS])[:200] or None
 
 
-def _concepts(question: Normalized) -> Iterator[Concept]:
+def _concepts(understood: _Understood) -> Iterator[Concept]:
+    """What the family requires, anchors, content, what the question asks for, what an earlier one was about."""
+    seen: set[str] = set()
+    for concept in _all_concepts(understood):
+        if concept.name.casefold() not in seen:
+            seen.add(concept.name.casefold())
+            yield concept
+
+
+def _all_concepts(understood: _Understood) -> Iterator[Concept]:
+    wholes = list(_wholes(understood))
+    yield from wholes
+    inside = frozenset(word for concept in wholes for word in _words_of(concept))
+    for concept in _own_concepts(understood.question):
+        if concept.protected is None and concept.role != "intent" and inside.issuperset(concept.terms):
+            continue
+        if concept.role == "content" and understood.recognised.is_optional(concept.name):
+            yield Concept(concept.name, "content", False, concept.terms)
+        elif concept.role == "content" and understood.recognised.is_cleaned_away(concept.name):
+            yield Concept(concept.name, "intent", False, concept.terms)
+        else:
+            yield concept
+    if understood.earlier is not None:
+        for concept in _own_concepts(understood.earlier):
+            if concept.role in ("anchor", "content"):
+                yield Concept(
+                    concept.name,
+                    concept.role,
+                    concept.required and understood.points_back,
+                    concept.terms,
+                    concept.protected,
+                )
+
+
+def _wholes(understood: _Understood) -> Iterator[Concept]:
+    """The parts of the question its family requires as a whole."""
+    required = list(understood.recognised.required())
+    shared = _shared([value for part, value in required if part == "side"])
+    for part, value in required:
+        tokens = [token for token in query_tokens(value) if not is_function_word(token) and not is_intent(token)]
+        tokens = [token for token in tokens if part != "side" or token.folded not in shared]
+        if part == "title":
+            yield Concept(value, "anchor", True, (value,), "phrase")
+        elif tokens and tokens[0].folded[0] not in "@#":
+            named = any(token.text[:1].isupper() for token in tokens)
+            written = " ".join(token.text for token in tokens)
+            yield Concept(written, "anchor" if named else "content", True, tuple(token.folded for token in tokens))
+
+
+def _shared(sides: Sequence[str]) -> frozenset[str]:
+    """Words every side has: they say what is compared, and not which side it is."""
+    words = [{token.folded for token in query_tokens(side)} for side in sides]
+    return frozenset(set.intersection(*words)) if len(words) > 1 else frozenset()
+
+
+def _words_of(concept: Concept) -> tuple[str, ...]:
+    return concept.terms if concept.protected is None else tuple(token.folded for token in query_tokens(concept.name))
+
+
+def _own_concepts(question: Normalized) -> Iterator[Concept]:
     """Anchors first, then content, then what the question asks for."""
     yield from _protected(question)
-    named = list(_names(question))
+    quoted = {token.folded for phrase in question.phrases for token in query_tokens(phrase)}
+    named = [name for name in _names(question) if not quoted.issuperset(token.folded for token in name)]
     inside = {token for name in named for token in name}
     for name in named:
         written = " ".join(token.text for token in name)
         yield Concept(written, "anchor", True, tuple(token.folded for token in name))
-    quoted = {word for phrase in question.phrases for word in phrase.lower().split()}
     for token in dict.fromkeys(question.tokens):
         if token in inside or token.folded[0] in "@#" or token.folded in quoted:
             continue
@@ -106,22 +221,24 @@ def _finished(run: list[QueryToken]) -> Iterator[tuple[QueryToken, ...]]:
         yield tuple(run)
 
 
-def _variants(question: Normalized, concepts: tuple[Concept, ...], prompt: ChatPrompt) -> Iterator[Variant]:
+def _variants(understood: _Understood, concepts: tuple[Concept, ...]) -> Iterator[Variant]:
     seen: set[str] = set()
-    for variant in _all_variants(question, concepts, prompt):
+    for variant in _all_variants(understood, concepts):
         if variant.query and variant.query.casefold() not in seen:
             seen.add(variant.query.casefold())
             yield variant
 
 
-def _all_variants(question: Normalized, concepts: tuple[Concept, ...], prompt: ChatPrompt) -> Iterator[Variant]:
-    yield Variant("original", question.text, 1.0)
-    content = " ".join(token.text for token in question.content)
+def _all_variants(understood: _Understood, concepts: tuple[Concept, ...]) -> Iterator[Variant]:
+    yield Variant("original", understood.question.text, 1.0)
+    content = " ".join(token.text for token in understood.content)
     yield Variant("content", content, 0.95)
+    yield from understood.recognised.variants()
     anchors = [concept for concept in concepts if concept.role == "anchor" and concept.protected != "source_key"]
-    if anchors:
-        yield Variant("anchors", " ".join(concept.name for concept in anchors), 0.8)
-    if prompt.recent and len(question.content) < 3:
+    own = [concept for concept in anchors if understood.earlier is None or concept.required]
+    if own:
+        yield Variant("anchors", " ".join(concept.name for concept in own), 0.8)
+    if understood.earlier is not None:
         # A short follow-up leans on the questions before it, never on the answers.
-        earlier = " ".join(token.text for token in normalize(prompt.recent[-1]).content)
-        yield Variant("content", f"{content} {earlier}".strip(), 0.7)
+        earlier = " ".join(token.text for token in understood.earlier.content)
+        yield Variant("follow_up", f"{content} {earlier}".strip(), 0.95 if understood.points_back else 0.7)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from citewell.text.folding import folded_text
+
 FILLER_STARTS = re.compile(
     r"""^(?:
       (?:hi|hey|hello|ok|okay|so|well|please|pls|um|uh|now|also|and)\b[\s,!.]*
@@ -28,10 +30,15 @@ FILLER_ENDS = re.compile(
 
 # What a question asks for, rather than what it is about.
 INTENT_WORDS = frozenset(
-    """who whom whose when where why which what how many much often long far old compare comparison versus vs difference
+    folded_text(
+        """who whom whose when where why which what how many much often long far old compare comparison versus vs difference
     differences different list name names named latest newest recent recently current currently best better explain
     summary summarize summarise overview timeline history define definition mean means meaning example examples pros
-    cons reason reasons cause causes tell count number total""".split()
+    cons reason reasons cause causes tell count number total
+    что кто когда где почему зачем какой какая какое какие сколько як хто коли де чому
+    ما ماذا متى أين كيف كم لماذا هل هو هي من מה מי מתי איפה היכן למה איך כמה האם
+    τι ποιος πότε πού γιατί πώς πόσο"""
+    ).split()
 )
 
 # Words that only carry the sentence.
@@ -39,5 +46,5 @@ FRAME_WORDS = frozenset(
     """note notes saved corpus vault document documents know known say says said according mention mentions mentioned
     anything something everything thing things get gets got make makes made take takes took taken use uses used using
     does done did go goes went gone come comes came give gives gave given happen happens happened happening
-    please thanks exactly actually really ever still yet kind sort lot way""".split()
+    tagged please thanks exactly actually really ever still yet kind sort lot way""".split()
 )

@@ -1,6 +1,7 @@
 """Reranking: base score plus named signals, each of which a person can read. Pure.
 
-score = base + variant signal + concept matches − missing required concepts + all-required bonus.
+score = base + variant signal + concept matches − missing required concepts + all-required bonus + what the question
+says about the row beyond its words (exclusions, an exact title, a kind of source).
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ def weigh(
     concepts: Sequence[Concept],
     met: frozenset[str],
     in_title: frozenset[str],
+    further: Sequence[Signal] = (),
 ) -> Weighed:
-    """The score of one row; `met` and `in_title` name the concepts its text and its title satisfy."""
+    """The score of one row; `met` and `in_title` name the concepts its text and its title satisfy.
+
+    `further` signals are what the question says about the row beyond its words.
+    """
     signals = [Signal("base", round(base, 6), "share of the best lexical score")]
     if len(variants) > 1:
         signals.append(Signal("variants", _PER_VARIANT * (len(variants) - 1), f"found by {', '.join(variants)}"))
@@ -53,6 +58,7 @@ def weigh(
     missing = tuple(name for name in required if name not in met)
     if required and not missing:
         signals.append(Signal("all_required", _ALL_REQUIRED, "every required concept is here"))
+    signals += further
     score = round(sum(signal.value for signal in signals), 6)
     shown = tuple(signal for signal in signals if signal.value != 0.0)
     return Weighed(score, shown, tuple(name for name in required if name in met), missing)

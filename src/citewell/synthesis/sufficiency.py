@@ -69,8 +69,9 @@ def _missing_anchor(best: Scored, topic: Topic, concepts: Sequence[Concept]) -> 
 
 
 def _is_quoted(phrase: str, best: Scored) -> bool:
-    """Whether the source has the phrase, word for word."""
-    said = index_terms(best.passage.source.text, "en")
+    """Whether the source has the phrase, word for word, in its text or as its title."""
+    source = best.passage.source
+    said = index_terms(f"{source.title}\n{source.text}", "en")
     return f" {index_terms(phrase, 'en')} " in f" {said} "
 
 

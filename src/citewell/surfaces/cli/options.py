@@ -32,6 +32,10 @@ def filter_options(command: Command) -> Command:
         click.option(
             "--only", multiple=True, metavar="PATH", help="Only documents at or below this path of a collection."
         ),
+        click.option("--not-in", "exclude_paths", multiple=True, metavar="PATH", help="Nothing at or below this path."),
+        click.option(
+            "--not-from", "exclude_domains", multiple=True, metavar="DOMAIN", help="Nothing saved from this domain."
+        ),
         click.option("--collection", "collections", multiple=True, metavar="NAME", help="Only this collection."),
         click.option(
             "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag (or one nested in it)."
@@ -53,7 +57,16 @@ def filters_from(chosen: dict[str, Any]) -> Filters:
         only=tuple(chosen["only"]),
         since=_date("--since", chosen["since"]),
         until=_date("--until", chosen["until"]),
+        exclude_paths=tuple(_given("--not-in", path) for path in chosen["exclude_paths"]),
+        exclude_domains=tuple(_given("--not-from", domain) for domain in chosen["exclude_domains"]),
     )
+
+
+def _given(name: str, value: str) -> str:
+    """A path or domain to leave out; a blank one would leave out everything or nothing."""
+    if not value.strip().strip("/"):
+        raise BadInput(f"{name} is empty.", fix=f"Name what to leave out, for example: {name} Archive")
+    return value
 
 
 def _date(name: str, value: str | None) -> str | None:

@@ -10,6 +10,7 @@ from citewell.domain.documents import ContentMode, DocumentView
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.results import SearchMode, SearchResult
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
+from citewell.surfaces.cli.explaining import why
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
 
 SHOWN_CHARS = 320
@@ -75,6 +76,7 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
     for line in _excerpt(row).split("\n"):
         print_text(f"   {line}")
     if explain:
+        print_text(f"     why: {one_line(why(row), 240)}")
         for signal in row.signals:
             print_text(f"     {signal.value:+.3f} {signal.name}: {signal.detail}")
         matched, missing = (", ".join(terms) or "nothing" for terms in (row.matched_terms, row.missing_terms))

@@ -105,7 +105,10 @@ def print_pack(pack: ResearchPack, *, explain: bool) -> None:
     plan = pack.query_plan
     print_text(style(f"Question: {one_line(pack.question, 200)}", "bold"))
     required = ", ".join(concept.name for concept in plan.required) or "nothing in particular"
-    print_text(f"Looking for: {required}")
+    family = "" if plan.family == "general" else f"  ({plan.family.replace('_', ' ')})"
+    print_text(f"Looking for: {required}{style(family, 'dim') if family else ''}")
+    if plan.excluded:
+        print_text(f"Leaving out: {', '.join(concept.name for concept in plan.excluded)}")
     print_text()
     if pack.topic_brief is not None:
         print_brief(pack.topic_brief)

@@ -1,0 +1,1 @@
+"""Question families: one file of data each, one table, one small engine."""
