@@ -23,6 +23,14 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
+class Answerability:
+    """How likely it is that the evidence answers the question at all, from 0 to 1, and what speaks against it."""
+
+    probability: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """One row of evidence; `text` is `canonical_text[span.start:span.end]`."""
 

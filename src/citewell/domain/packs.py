@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import ContentMode
-from citewell.domain.evidence import EvidenceRow
+from citewell.domain.evidence import Answerability, EvidenceRow
 from citewell.domain.queries import QueryPlan
 from citewell.domain.topics import TopicBrief
 
@@ -50,6 +50,7 @@ class Coverage:
     topic_edges: int
     missing_concepts: tuple[str, ...]
     recall_note: str
+    answerability: Answerability | None = None
 
 
 @dataclass(frozen=True, slots=True)
