@@ -29,6 +29,13 @@ class Answerability:
     probability: float
     reasons: tuple[str, ...] = ()
 
+    @property
+    def spoken(self) -> str:
+        """One line for a person: how likely, and what speaks against it."""
+        words = "unlikely" if self.probability < 0.35 else "likely" if self.probability >= 0.65 else "uncertain"
+        against = f": {'; '.join(self.reasons)}" if self.reasons and self.probability < 0.65 else ""
+        return f"that your corpus answers this is {words} ({self.probability:.0%}){against}"
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:

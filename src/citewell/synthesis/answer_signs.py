@@ -156,7 +156,7 @@ def _signs(
 
 def _rare_words(parts: Iterable[tuple[TopicTerm, float]], rare: float) -> float:
     """What was met, by weight, in units of the rarest word there can be; more of it counts less and less."""
-    return math.log1p(min(math.fsum(term.weight * part for term, part in parts), _MOST_WEIGHT) / rare)
+    return math.log1p(min(math.fsum(min(term.weight, rare) * part for term, part in parts), _MOST_WEIGHT) / rare)
 
 
 def _share(parts: Iterable[tuple[TopicTerm, float]]) -> float:

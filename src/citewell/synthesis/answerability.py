@@ -36,9 +36,9 @@ COEFFICIENTS: dict[str, float] = {
     "denies": -1.400,
     "length": -1.318,
 }
-# Below this nothing is likely to answer; above the other, something is.
+# Below this the judge does not call evidence enough. On held-out SQuAD 2.0 articles 4% of the questions that can be
+# answered lie below it, and 15% of those that cannot.
 UNLIKELY = 0.15
-LIKELY = 0.5
 _MOST_REASONS = 3
 _ASKED_FOR = {"when": "when", "how_many": "how many or how much"}
 
