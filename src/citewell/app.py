@@ -373,6 +373,7 @@ class Engine:
         from citewell.packs.topic_brief import TopicBriefs, with_brief
         from citewell.planning.chat_prompt import checked_prompt
         from citewell.planning.strategy import plan_question
+        from citewell.synthesis.answerability import with_estimate
 
         chosen = options or PackOptions()
         limits = OPTION_PROFILES[profile].limits(
@@ -384,7 +385,7 @@ class Engine:
             topic=_topic(chosen.topic),
             include_topic_brief=chosen.topic_brief,
         )
-        pack = PackBuilder(self.corpus).build(question, plan)
+        pack = with_estimate(PackBuilder(self.corpus).build(question, plan))
         if not plan.include_topic_brief or not plan.topic:
             return pack
         return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))

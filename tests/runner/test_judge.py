@@ -56,3 +56,14 @@ def test_weak_rows_say_what_they_lack() -> None:
 
 def test_related_rows_are_not_direct_evidence() -> None:
     assert judged(pack(row("note:a", "lamp", "lit", related_to="note:x"))).verdict == "no_evidence"
+
+
+def test_rows_that_carry_the_words_apart_from_any_answer_are_not_enough_and_say_why() -> None:
+    question = "When was the Kirkhaven pier not surveyed?"
+    met = ("Kirkhaven", "pier", "surveyed")
+    found = pack(row("note:a", *met, text="Somebody spoke of a pier."), question=question)
+    result = judged(found, retries=0, expansions=0)
+    assert result.answerability is not None
+    assert result.answerability.probability < 0.15
+    assert result.verdict == "weak_evidence"
+    assert "the rows speak of the subject, but" in result.reason

@@ -23,6 +23,21 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
+class Answerability:
+    """How likely it is that the evidence answers the question at all, from 0 to 1, and what speaks against it."""
+
+    probability: float
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def spoken(self) -> str:
+        """One line for a person: how likely, and what speaks against it."""
+        words = "unlikely" if self.probability < 0.35 else "likely" if self.probability >= 0.65 else "uncertain"
+        against = f": {'; '.join(self.reasons)}" if self.reasons and self.probability < 0.65 else ""
+        return f"that your corpus answers this is {words} ({self.probability:.0%}){against}"
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """One row of evidence; `text` is `canonical_text[span.start:span.end]`."""
 

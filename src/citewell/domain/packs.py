@@ -7,7 +7,7 @@ from typing import Literal
 
 from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.documents import ContentMode
-from citewell.domain.evidence import EvidenceRow
+from citewell.domain.evidence import Answerability, EvidenceRow
 from citewell.domain.queries import QueryPlan
 from citewell.domain.topics import TopicBrief
 
@@ -37,6 +37,7 @@ class Coverage:
     topic_edges: int
     missing_concepts: tuple[str, ...]
     recall_note: str
+    answerability: Answerability | None = None
 
 
 @dataclass(frozen=True, slots=True)

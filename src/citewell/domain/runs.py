@@ -14,6 +14,7 @@ from citewell.domain.answers import (
     Gate,
     Truncation,
 )
+from citewell.domain.evidence import Answerability
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters, Limits
 
@@ -141,6 +142,7 @@ class JudgeResult:
     retry_action: RetryAction = "none"
     retry_variant: str | None = None
     expansion_lookup: str | None = None
+    answerability: Answerability | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def bench_collection(
 ) -> Events:
     """One collection: progress, the row of each system, and warnings."""
     yield from _doubts(collection)
-    with _temporary_folder() as folder:
+    with temporary_folder() as folder:
         engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""))
         try:
             modes = _lanes(engine, mode)
@@ -176,7 +176,7 @@ def _rounded(values: Sequence[float]) -> float:
 
 
 @contextmanager
-def _temporary_folder() -> Iterator[Path]:
+def temporary_folder() -> Iterator[Path]:
     """A folder that is gone afterwards; a full disk is said as such."""
     try:
         with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:

@@ -99,11 +99,17 @@ def _facts(result: RunResult, events: Sequence[RunEvent]) -> list[str]:
     started = f"- Started {escape(events[0].at)}, took {result.metrics.seconds:.3f} s" if events else ""
     facts = [
         f"- Status: {result.status}, {code(result.stop_reason)}",
+        _estimate(result),
         f"- Profile: {result.profile}" + (f", asked through {code(surface)}" if surface else ""),
         started,
         f"- Made by {escape(result.tool)} with {escape(result.model)}, Citewell {escape(result.tool_version)}",
     ]
     return [fact for fact in facts if fact]
+
+
+def _estimate(result: RunResult) -> str:
+    found = result.pack.coverage.answerability if result.pack else None
+    return f"- Estimate: {escape(found.spoken)}" if found else ""
 
 
 def _answer(result: RunResult) -> list[str]:

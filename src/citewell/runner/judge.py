@@ -1,18 +1,21 @@
 """The judge: is this evidence enough, and if not, what is the one thing worth trying? Pure, typed, on its own.
 
-It looks at required concepts and at which rows carry them together, never at a raw score: a high score only says that
-common words coincide. It does not read for the answer itself; the verifier does that.
+It looks at required concepts, at which rows carry them together, and at how likely one of their sentences answers
+(`synthesis/answerability.py`), never at a raw score: a high score only says that common words coincide. It does not
+read for the answer itself; the verifier does that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from citewell.domain.evidence import EvidenceRow
+from citewell.domain.evidence import Answerability, EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Concept
 from citewell.domain.runs import JudgeResult, WeakRow
 from citewell.runner.merge import concepts_met
+from citewell.synthesis.answerability import UNLIKELY, estimate
 
 TOP_ROWS = 5
 # The share of required content words a single row must carry beside every anchor.
@@ -20,7 +23,15 @@ ENOUGH_CONTENT = 0.6
 
 
 def judge(pack: ResearchPack, *, retries_left: int, expansions_left: int, tried: Sequence[str]) -> JudgeResult:
-    """The verdict on a pack."""
+    """The verdict on a pack, with the estimate it rests on."""
+    likely = estimate(pack)
+    result = _verdict(pack, likely, retries_left=retries_left, expansions_left=expansions_left, tried=tried)
+    return replace(result, answerability=likely)
+
+
+def _verdict(
+    pack: ResearchPack, likely: Answerability, *, retries_left: int, expansions_left: int, tried: Sequence[str]
+) -> JudgeResult:
     required = pack.query_plan.required
     rows = [row for row in pack.evidence if row.related_to is None][:TOP_ROWS]
     if not rows:
@@ -31,10 +42,10 @@ def judge(pack: ResearchPack, *, retries_left: int, expansions_left: int, tried:
     missing = tuple(concept.name for concept in required if not any(_meets(row, concept) for row in rows))
     weak = tuple(_weak_row(row, required) for row in rows if not _is_strong(row, required))
     strong = len(rows) - len(weak)
-    if strong and not _missing_anchors(required, missing):
+    if strong and not _missing_anchors(required, missing) and likely.probability >= UNLIKELY:
         reason = f"{strong} of the top {len(rows)} rows carry what the question is about"
         return JudgeResult("enough_evidence", reason, missing, weak)
-    result = JudgeResult("weak_evidence", _why_weak(missing, rows), missing, weak)
+    result = JudgeResult("weak_evidence", _why_weak(missing, rows, likely, strong), missing, weak)
     variant = _focused_variant(pack, missing, tried) if retries_left else None
     if variant is not None:
         return _retry_or(result, variant)
@@ -71,7 +82,9 @@ def _missing_anchors(required: Sequence[Concept], missing: Sequence[str]) -> tup
     return tuple(concept.name for concept in required if concept.role == "anchor" and concept.name in missing)
 
 
-def _why_weak(missing: Sequence[str], rows: Sequence[EvidenceRow]) -> str:
+def _why_weak(missing: Sequence[str], rows: Sequence[EvidenceRow], likely: Answerability, strong: int) -> str:
+    if strong and likely.probability < UNLIKELY and likely.reasons:
+        return f"the rows speak of the subject, but {likely.reasons[0]}"
     if missing:
         return f"no row mentions {', '.join(missing)}"
     return f"what the question is about is spread over {len(rows)} rows and none carries it together"

@@ -25,6 +25,7 @@ from citewell.runner.actions import (
     TextsKept,
     TopicBriefed,
 )
+from citewell.synthesis.answerability import with_estimate
 
 
 class View(Protocol):
@@ -55,7 +56,8 @@ class CorpusOutside:
     def _do(self, action: Action) -> Observation:
         match action:
             case Retrieve():
-                return Retrieved(*PackBuilder(self._store).build_with_report(action.question, action.plan))
+                pack, report = PackBuilder(self._store).build_with_report(action.question, action.plan)
+                return Retrieved(with_estimate(pack), report)
             case BriefTopic():
                 briefs = TopicBriefs(self._store)
                 return TopicBriefed(briefs.brief(action.topic, action.filters, action.seed_limit, action.related_limit))

@@ -42,9 +42,13 @@ def prepare_synthesis(pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE
     rendered = [render_source(source) for source in numbered]
     text = "".join((head, *rendered[:before], brief, *rendered[before:]))
     truncation = Truncation(max_evidence_chars, len(text), tuple(budget.dropped), budget.trimmed)
+    return PreparedSynthesis(pack.question, numbered, truncation, text, term_weights(pack), unseen_terms(pack))
+
+
+def unseen_terms(pack: ResearchPack) -> tuple[str, ...]:
+    """Terms of the question that no passage of the whole corpus has."""
     # In an order of their own: a pack read back from a record has its counts in another one.
-    unseen = tuple(sorted(term for term, count in pack.coverage.term_chunks.items() if count == 0))
-    return PreparedSynthesis(pack.question, numbered, truncation, text, term_weights(pack), unseen)
+    return tuple(sorted(term for term, count in pack.coverage.term_chunks.items() if count == 0))
 
 
 def term_weights(pack: ResearchPack) -> dict[str, float]:

@@ -49,7 +49,8 @@ class Reading:
 def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:
     """Take the evidence apart for a planned question."""
     languages = [detect_language(source.text) for source in prepared.sources]
-    topic = topic_of(plan, prepared, sorted({language for language in languages if language}))
+    spoken = sorted({language for language in languages if language})
+    topic = topic_of(plan, prepared.term_weights, prepared.unseen_terms, spoken)
     titles = " ".join(source.title for source in prepared.sources)
     return Reading(
         topic=topic,

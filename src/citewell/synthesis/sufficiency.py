@@ -9,6 +9,7 @@ to whom is answered. The thresholds were fitted on SQuAD 2.0 questions, apart fr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from citewell.domain.queries import Concept
@@ -17,6 +18,7 @@ from citewell.synthesis.asking import Asked, ValueKind
 from citewell.synthesis.scoring import Scored
 from citewell.synthesis.topic import Topic
 from citewell.synthesis.values import denials_in
+from citewell.text.folding import folded_text
 from citewell.text.words import index_terms
 
 LEAST_COVERAGE = 0.57
@@ -25,7 +27,9 @@ LEAST_OWN = 0.2
 _LEAST_WITHOUT_ATTRIBUTE = 0.62
 # With a word missing that nothing in the corpus has, the rest has to carry this much.
 _LEAST_WITHOUT_UNSEEN = 0.75
-
+# With what was done missing, the rest has to carry this much.
+_LEAST_WITHOUT_DEED = 0.8
+_WHO_DID = re.compile(r"who (?:else |first |also )?([a-z]+)\b")
 
 _SPOKEN: dict[ValueKind, str] = {
     "money": "an amount of money",
@@ -42,6 +46,7 @@ def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence
         or _missing_anchor(best, topic, concepts)
         or _contrary(asked, best)
         or _missing_attribute(asked, best)
+        or _missing_deed(asked, best)
         or _missing_unseen(best, topic)
         or _missing_words(best)
     )
@@ -87,6 +92,14 @@ def _missing_attribute(asked: Asked, best: Scored) -> str:
     words = [word for word in asked.attributes if word in best.missing]
     if words and (best.coverage < _LEAST_WITHOUT_ATTRIBUTE or asked.kind == "how_many"):
         return f"no passage states the {' '.join(words)}"
+    return ""
+
+
+def _missing_deed(asked: Asked, best: Scored) -> str:
+    """What somebody is asked to have done, in a question that says little else: who *owns* the shed."""
+    found = _WHO_DID.match(folded_text(asked.text))
+    if asked.kind == "who" and found and found[1] in best.missing and best.coverage < _LEAST_WITHOUT_DEED:
+        return f"no passage says who {found[1]} it"
     return ""
 
 

@@ -7,10 +7,9 @@ the line before its list or the sentence before it, but not on another page of t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.domain.answers import PreparedSynthesis
 from citewell.domain.queries import QueryPlan
 from citewell.planning.lexical import forms_of
 from citewell.synthesis.asking import GENERIC
@@ -72,21 +71,17 @@ class Topic:
         return Topic(tuple(term if term.support(said, meanings=False) else term.aside() for term in self.terms))
 
 
-def topic_of(plan: QueryPlan, prepared: PreparedSynthesis, languages: Sequence[str]) -> Topic:
+def topic_of(plan: QueryPlan, weights: Mapping[str, float], unseen: Collection[str], languages: Sequence[str]) -> Topic:
     """The terms of a planned question with their weights; words that name a unit match its symbols."""
     spoken = ("en", *languages)
     texts = [text for text in dict.fromkeys(plan.terms) if not is_stop_word(text, spoken)] or plan.terms
     terms = [
-        replace(_term(text, prepared.term_weights, languages), is_unseen=_is_unseen(text, prepared)) for text in texts
+        replace(_term(text, weights, languages), is_unseen=text in unseen and text not in GENERIC) for text in texts
     ]
     said = folded_text(plan.text_query).split()
     terms += [_term(word, {word: _RELATION_WEIGHT}, languages) for word in _RELATIONS if word in said[1:]]
     telling = sorted(terms, key=lambda term: -term.weight)[:MAX_TERMS]
     return Topic(tuple(term for term in terms if term in telling))
-
-
-def _is_unseen(text: str, prepared: PreparedSynthesis) -> bool:
-    return text in prepared.unseen_terms and text not in GENERIC
 
 
 def _term(text: str, weights: Mapping[str, float], languages: Sequence[str]) -> TopicTerm:

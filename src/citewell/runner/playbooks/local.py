@@ -172,12 +172,13 @@ def _left(limit: int, used: int, state: RunState) -> int:
 
 
 def _judged(state: RunState, result: JudgeResult) -> Play:
-    after = replace(state, judgements=(*state.judgements, result))
+    after = replace(state, judgements=(*state.judgements, result), pack=_estimated(state, result))
     data = {
         "verdict": result.verdict,
         "reason": result.reason,
         "missing_concepts": result.missing_concepts,
         "retry_action": result.retry_action,
+        "answerability": result.answerability.probability if result.answerability else None,
     }
     decisions = (Decision("judged", data),)
     if result.retry_action == "focused_retry" and result.retry_variant and state.plan is not None:
@@ -192,6 +193,13 @@ def _judged(state: RunState, result: JudgeResult) -> Play:
         return Play(replace(after, spend=spend), (expand,), decisions)
     prepared = _prepare(after, ())
     return replace(prepared, decisions=(*decisions, *prepared.decisions))
+
+
+def _estimated(state: RunState, result: JudgeResult) -> ResearchPack | None:
+    """The pack with the judge's estimate: what was inspected or retried may have changed it."""
+    if state.pack is None or result.answerability is None:
+        return state.pack
+    return replace(state.pack, coverage=replace(state.pack.coverage, answerability=result.answerability))
 
 
 def _retried(state: RunState, found: ResearchPack) -> Play:

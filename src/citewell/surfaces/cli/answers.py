@@ -54,6 +54,8 @@ def _print_citations(result: RunResult, sources: Sequence[CitedSource]) -> None:
 
 def _print_end(result: RunResult) -> None:
     print_text()
+    if result.pack is not None and result.pack.coverage.answerability is not None:
+        print_text(style(f"Estimate: {one_line(result.pack.coverage.answerability.spoken, 300)}", "dim"))
     warnings = ", ".join(dict.fromkeys((*result.answer_warnings, *result.warnings)))
     print_text(style(f"{result.stop_reason}; {warnings}; {result.metrics.seconds:.2f} s, {result.model}", "dim"))
     if result.trace_path:

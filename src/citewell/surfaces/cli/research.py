@@ -118,6 +118,8 @@ def print_pack(pack: ResearchPack, *, explain: bool) -> None:
     for row in pack.exact_tag_evidence:
         print_text(f"tagged: {one_line(row.title, 80)}  {style(row.source_key, 'cyan')}  {' '.join(row.user_tags)}")
     print_text(f"Coverage: {pack.coverage.recall_note}")
+    if pack.coverage.answerability is not None:
+        print_text(f"Estimate: {one_line(pack.coverage.answerability.spoken, 300)}")
     print_text("Next:")
     for step in pack.next_steps:
         hint = f" ({' | '.join(step.params.suggestions)})" if step.params.suggestions else ""

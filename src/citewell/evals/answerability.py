@@ -1,0 +1,167 @@
+"""How well answerability tells questions a collection answers from those it does not: AUROC, and fitting anew.
+
+Questions without an answer are those of another collection, and those a collection names itself
+(`qrels/unanswerable.tsv`, or a query marked `answerable: false`). Halves are drawn by document, so that no article
+is both fitted on and measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from citewell.app import Engine, PackOptions, open_engine
+from citewell.evals.bench import temporary_folder
+from citewell.evals.collections import load_collection, read_jsonl, write_notes
+from citewell.settings import Settings
+from citewell.synthesis.answer_signs import Signs, read_signs
+from citewell.synthesis.answerability import COEFFICIENTS, logit_of
+from citewell.synthesis.asking import asked
+from citewell.synthesis.packing import term_weights, unseen_terms
+from citewell.synthesis.topic import topic_of
+
+MOST_QUESTIONS = 400
+_NOTHING_FOUND = -30.0
+_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A question put to a collection, the document it is about, and whether that answers it."""
+
+    text: str
+    document: str
+    is_answerable: bool
+
+    @property
+    def half(self) -> int:
+        """0 to fit on, 1 to measure on; all questions about one article are in the same half."""
+        article = self.document.partition("#")[0]
+        return hashlib.md5(article.encode(), usedforsecurity=False).digest()[-1] % 2
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerabilityRow:
+    """One measurement: questions of one collection asked of another, or of their own."""
+
+    corpus: str
+    questions: str
+    half: str
+    auroc: float
+    answerable: int
+    unanswerable: int
+
+
+def questions_of(folder: Path, most: int = MOST_QUESTIONS) -> list[Posed]:
+    """Questions of a collection, evenly drawn, with those it says cannot be answered."""
+    collection = load_collection(folder)
+    unanswerable = _unanswerable(folder, set(collection.queries))
+    posed = [Posed(text, min(collection.judgements[key]), True) for key, text in collection.queries.items()]
+    return _drawn(posed, most) + _drawn(unanswerable, most)
+
+
+def _unanswerable(folder: Path, answerable: set[str]) -> list[Posed]:
+    path = folder / "qrels" / "unanswerable.tsv"
+    tempting = dict(line.split("\t")[:2] for line in path.read_text("utf-8").splitlines()[1:]) if path.is_file() else {}
+    found: list[Posed] = []
+    for entry in read_jsonl(folder / "queries.jsonl"):
+        key, metadata = str(entry.get("_id")), entry.get("metadata")
+        marked = isinstance(metadata, dict) and metadata.get("answerable") is False
+        if key not in answerable and (marked or key in tempting):
+            found.append(Posed(str(entry.get("text") or ""), tempting.get(key, key), False))
+    return found
+
+
+def _drawn(posed: Sequence[Posed], most: int) -> list[Posed]:
+    return list(posed[:: max(1, -(-len(posed) // most))])
+
+
+def measure_answerability(
+    folders: Sequence[Path], settings: Settings, most: int = MOST_QUESTIONS
+) -> Iterator[AnswerabilityRow]:
+    """Each collection with its own unanswerable questions, half by half, and with the questions of every other."""
+    asked_of = {folder.name: questions_of(folder, most) for folder in folders}
+    for folder in folders:
+        with temporary_folder() as place:
+            engine = _indexed(folder, place, settings)
+            try:
+                own = [(posed, best_logit(signs_for(engine, posed.text))) for posed in asked_of[folder.name]]
+                yield from _own_rows(folder.name, own)
+                answered = [logit for posed, logit in own if posed.is_answerable]
+                for other, questions in asked_of.items():
+                    if other != folder.name:
+                        foreign = [best_logit(signs_for(engine, posed.text)) for posed in questions[: most // 2]]
+                        yield _row(folder.name, other, "all", answered, foreign)
+            finally:
+                engine.close()
+
+
+def _own_rows(name: str, own: Sequence[tuple[Posed, float]]) -> Iterator[AnswerabilityRow]:
+    if all(posed.is_answerable for posed, _ in own):
+        return
+    for half, label in ((0, "tuning half"), (1, "held-out half")):
+        yes = [logit for posed, logit in own if posed.half == half and posed.is_answerable]
+        no = [logit for posed, logit in own if posed.half == half and not posed.is_answerable]
+        yield _row(name, name, label, yes, no)
+
+
+def _row(corpus: str, questions: str, half: str, yes: Sequence[float], no: Sequence[float]) -> AnswerabilityRow:
+    return AnswerabilityRow(corpus, questions, half, round(auroc(yes, no), 4), len(yes), len(no))
+
+
+def _indexed(folder: Path, place: Path, settings: Settings) -> Engine:
+    engine = open_engine(replace(settings, data_dir=place / "data", database_url=""))
+    write_notes(load_collection(folder), place / "notes")
+    for _ in engine.add(place / "notes", collection="bench"):
+        pass
+    return engine
+
+
+def signs_for(engine: Engine, question: str) -> list[Signs]:
+    """The signs behind the estimate for a question, as the judge of a run reads them."""
+    if not question.strip():
+        return []
+    pack = engine.research_pack(question, options=PackOptions(limit=8, max_chars_per_doc=2_000))
+    plan, chunks = pack.query_plan, pack.coverage.corpus_chunks
+    topic = topic_of(plan, term_weights(pack), unseen_terms(pack), ("en",))
+    parts = asked(plan.text_query)
+    return [one for part in parts for one in read_signs(part, topic, plan.concepts, pack.evidence, chunks)]
+
+
+def best_logit(signs: Sequence[Signs]) -> float:
+    return max((logit_of(one) for one in signs), default=_NOTHING_FOUND)
+
+
+def auroc(yes: Sequence[float], no: Sequence[float]) -> float:
+    """How often something that can be answered ranks above something that cannot; ties count half."""
+    if not yes or not no:
+        return 0.5
+    above = sum((y > n) + 0.5 * (y == n) for y in yes for n in no)
+    return above / (len(yes) * len(no))
+
+
+def fit(examples: Sequence[tuple[Sequence[Signs], bool, float]]) -> tuple[float, dict[str, float]]:
+    """Intercept and coefficients anew from questions with their signs, whether they are answerable, and a weight.
+
+    The sentence that speaks best for a question stands for it: chosen by what was fitted last, round by round.
+    """
+    import numpy as np
+
+    names = list(COEFFICIENTS)
+    values = [np.array([[*(getattr(one, name) for name in names), 1.0] for one in signs]) for signs, _, _ in examples]
+    known = [at for at, matrix in enumerate(values) if matrix.size]
+    truth = np.array([examples[at][1] for at in known], float)
+    weight = np.array([examples[at][2] for at in known])
+    ridge = np.diag([1.0] * len(names) + [1e-6])
+    beta = np.zeros(len(names) + 1)
+    beta[0] = 1.0
+    for _ in range(_ROUNDS):
+        chosen = np.array([values[at][int((values[at] @ beta).argmax())] for at in known])
+        for _ in range(50):
+            likely = 1.0 / (1.0 + np.exp(-(chosen @ beta)))
+            slope = chosen.T @ (weight * (truth - likely)) - ridge @ beta
+            curve = (chosen * (weight * likely * (1.0 - likely))[:, None]).T @ chosen + ridge
+            beta = beta + np.linalg.solve(curve, slope)
+    return float(beta[-1]), {name: round(float(value), 3) for name, value in zip(names, beta, strict=False)}
