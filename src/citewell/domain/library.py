@@ -7,6 +7,7 @@ from typing import Literal
 
 from citewell.domain.documents import Attachment, DocumentView
 from citewell.domain.evidence import EvidenceRow
+from citewell.domain.lanes import SemanticReport
 
 SearchMode = Literal["lexical", "semantic", "hybrid"]
 FileStatus = Literal["indexed", "updated", "unchanged", "renamed", "skipped", "failed", "deleted"]
@@ -70,6 +71,15 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorCoverage:
+    """How much of the corpus the semantic lane sees: chunks with a vector, chunks without, and who made them."""
+
+    model: str = ""
+    encoded: int = 0
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus:
     documents: int
     chunks: int
@@ -77,6 +87,7 @@ class CorpusStatus:
     files: tuple[FileRecord, ...]
     excluded: tuple[Exclusion, ...] = ()
     secrets: tuple[SecretFinding, ...] = ()
+    vectors: VectorCoverage = VectorCoverage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,7 @@ class Stats:
     by_file_status: dict[str, int]
     database_bytes: int
     schema_version: int
+    vectors: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,7 @@ class SearchResult:
     terms: tuple[str, ...] = ()
     eligible_documents: int = 0
     warnings: tuple[str, ...] = ()
+    semantic: SemanticReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +192,22 @@ class SyncProgress:
     total: int
     bytes: int
     committed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeProgress:
+    """How far encoding has come; so many vectors are stored, whatever happens next."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeReport:
+    """What `embed` did."""
+
+    model: str
+    encoded: int
+    left: int
+    chunks: int
+    seconds: float

@@ -7,6 +7,7 @@ from typing import Literal
 
 from citewell.domain.documents import ContentMode
 from citewell.domain.evidence import EvidenceRow
+from citewell.domain.lanes import SemanticReport
 from citewell.domain.queries import QueryPlan
 from citewell.domain.topics import TopicBrief
 
@@ -105,3 +106,4 @@ class RetrievalReport:
     before_dedupe: int
     after_dedupe: int
     reranked_out: tuple[str, ...]
+    semantic: SemanticReport | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from citewell.domain.documents import Document
-from citewell.domain.evidence import EvidenceRow
+from citewell.domain.evidence import EvidenceRow, Lane
+from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.packs import CorpusMatches, ResearchPack, RetrievalReport, TagCount, VariantReport
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
@@ -17,8 +18,10 @@ from citewell.packs.next_steps import next_steps
 from citewell.packs.related import LinkStore, opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.fusion import Fused, fuse
-from citewell.retrieval.lexical import SearchStore, rank
-from citewell.retrieval.rerank import Weighed, weigh
+from citewell.retrieval.hybrid import LaneRow
+from citewell.retrieval.lanes import OpenLane, no_lane, search_lanes
+from citewell.retrieval.lexical import SearchStore
+from citewell.retrieval.rerank import Weighed, weigh, with_meaning
 from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
 
 EXACT_TAG_EXAMPLES = 3
@@ -44,13 +47,25 @@ class _Ranked:
     candidate: Candidate
     reading: Reading
     weighed: Weighed
+    lanes: tuple[Lane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What every variant found; the question as it was asked also through its lanes."""
+
+    results: list[tuple[Variant, Sequence[Candidate]]]
+    lanes: dict[str, LaneRow]
+    report: SemanticReport | None
 
 
 class PackBuilder:
-    """Builds packs over one store."""
+    """Builds packs over one store; the semantic lane takes part as far as `use` says."""
 
-    def __init__(self, store: PackStore) -> None:
+    def __init__(self, store: PackStore, use: SemanticUse = "off", open_lane: OpenLane = no_lane) -> None:
         self._store = store
+        self._use = use
+        self._open_lane = open_lane
 
     def build(self, question: str, plan: QueryPlan) -> ResearchPack:
         """The pack for a planned question."""
@@ -61,8 +76,8 @@ class PackBuilder:
         languages = self._store.languages()
         phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         query = lexical_query(plan.text_query, languages, phrases)
-        results = self._search(plan, languages)
-        ranked = self._rank(plan, query, results, languages)
+        searched = self._search(plan, languages)
+        ranked = self._rank(plan, query, searched, languages)
         counts, chunks = term_chunks(self._store, query), self._store.chunk_count()
         weights = rarity(counts, chunks)
         rows = tuple(self._row(plan, query, weights, row) for row in ranked[: plan.limits.limit])
@@ -88,33 +103,38 @@ class PackBuilder:
             exact_tag_evidence=tagged,
             next_steps=next_steps(plan, rows, tagged, evidence_coverage),
         )
-        return pack, _report(results, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
+        return pack, _report(searched, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
 
-    def _search(self, plan: QueryPlan, languages: Sequence[str]) -> list[tuple[Variant, Sequence[Candidate]]]:
+    def _search(self, plan: QueryPlan, languages: Sequence[str]) -> _Searched:
+        """The question as it was asked is looked at twice and by every lane; its variants find what it misses."""
         depth = plan.limits.limit * _RERANK_ROWS
-        return [
-            (variant, self._ranked(lexical_query(variant.query, languages), plan.filters, depth, variant))
-            for variant in plan.query_variants
-        ]
-
-    def _ranked(self, query: LexicalQuery, filters: Filters, depth: int, variant: Variant) -> Sequence[Candidate]:
-        """The question as it was asked is looked at twice; its variants are there for what it misses."""
-        if variant.kind != "original":
-            return self._store.rank(query, filters, depth)
-        return [replace(row.candidate, score=row.score) for row in rank(self._store, query, filters, depth)]
+        searched = _Searched([], {}, None)
+        for variant in plan.query_variants:
+            query = lexical_query(variant.query, languages)
+            if variant.kind != "original":
+                searched.results.append((variant, self._store.rank(query, plan.filters, depth)))
+                continue
+            found = search_lanes(*(self._store, self._open_lane, self._use, variant.query, query, plan.filters, depth))
+            searched.lanes.update({row.key: row for row in found.rows})
+            searched.results.append((variant, [replace(row.candidate, score=row.score) for row in found.rows]))
+            searched = replace(searched, report=found.report or searched.report)
+        return searched
 
     def _rank(
+        self, plan: QueryPlan, query: LexicalQuery, searched: _Searched, languages: Sequence[str]
+    ) -> list[_Ranked]:
+        fused = fuse(searched.results)[: plan.limits.limit * _RERANK_ROWS]
+        ranked = [self._weigh(plan, query, row, languages, searched.lanes) for row in fused]
+        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
+
+    def _weigh(
         self,
         plan: QueryPlan,
         query: LexicalQuery,
-        results: Sequence[tuple[Variant, Sequence[Candidate]]],
+        row: Fused,
         languages: Sequence[str],
-    ) -> list[_Ranked]:
-        fused = fuse(results)[: plan.limits.limit * _RERANK_ROWS]
-        ranked = [self._weigh(plan, query, row, languages) for row in fused]
-        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
-
-    def _weigh(self, plan: QueryPlan, query: LexicalQuery, row: Fused, languages: Sequence[str]) -> _Ranked:
+        lanes: Mapping[str, LaneRow],
+    ) -> _Ranked:
         document, chunk = row.candidate.document, row.candidate.chunk
         reading = read_around(self._store, document, chunk, query, plan.limits.max_chars_per_doc)
         title = " ".join((document.title, *document.aliases))
@@ -123,7 +143,11 @@ class PackBuilder:
         titled = Passage.of(document, title)
         met = frozenset(concept.name for concept in plan.concepts if is_met(concept, passage, languages))
         in_title = frozenset(concept.name for concept in plan.concepts if is_met(concept, titled, languages))
-        return _Ranked(row.candidate, reading, weigh(row.base, row.variants, plan.concepts, met, in_title))
+        weighed = weigh(row.base, row.variants, plan.concepts, met, in_title)
+        found = lanes.get(document.source_key)
+        if found is not None and row.best == "original":
+            weighed = with_meaning(weighed, row.base, found)
+        return _Ranked(row.candidate, reading, weighed, _lanes(found, row))
 
     def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
         return evidence_row(
@@ -135,6 +159,7 @@ class PackBuilder:
             plan.limits.max_chars_per_doc,
             score=row.weighed.score,
             signals=row.weighed.signals,
+            lanes=row.lanes,
         )
 
     def _exact_tag_rows(
@@ -163,9 +188,13 @@ class PackBuilder:
         return tuple(found)
 
 
-def _report(
-    results: Sequence[tuple[Variant, Sequence[Candidate]]], ranked: Sequence[str], limit: int
-) -> RetrievalReport:
+def _lanes(found: LaneRow | None, row: Fused) -> tuple[Lane, ...]:
+    """The lanes that found a document; every variant but the original is searched by words."""
+    by_words: tuple[Lane, ...] = ("lexical",) if set(row.variants) - {"original"} else ()
+    return tuple(dict.fromkeys((*by_words, *(found.lanes if found else ("lexical",)))))
+
+
+def _report(searched: _Searched, ranked: Sequence[str], limit: int) -> RetrievalReport:
     """What each variant found, and what became of it."""
     variants = tuple(
         VariantReport(
@@ -174,7 +203,8 @@ def _report(
             len(candidates),
             tuple(dict.fromkeys(candidate.document.source_key for candidate in candidates)),
         )
-        for variant, candidates in results
+        for variant, candidates in searched.results
     )
     found = {key for variant in variants for key in variant.keys}
-    return RetrievalReport(variants, sum(variant.chunks for variant in variants), len(found), tuple(ranked[limit:]))
+    before = sum(variant.chunks for variant in variants)
+    return RetrievalReport(variants, before, len(found), tuple(ranked[limit:]), searched.report)

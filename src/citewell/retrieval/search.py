@@ -1,31 +1,31 @@
-"""Searching by words: one query in, evidence rows out."""
+"""From ranked documents to evidence rows: each shows the window that matches best."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.queries import Filters, LexicalQuery
-from citewell.retrieval.lexical import SearchStore, rank
+from citewell.domain.queries import LexicalQuery
+from citewell.retrieval.hybrid import LaneRow
+from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.rows import evidence_row, rarity, read_around, term_chunks
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalSearch:
-    """Search by words over one store."""
-
-    store: SearchStore
-
-    def run(self, query: LexicalQuery, filters: Filters, limit: int, max_chars: int) -> tuple[EvidenceRow, ...]:
-        """The best `limit` documents, each with the window that matches best."""
-        weights = rarity(term_chunks(self.store, query), self.store.chunk_count())
-        rows: list[EvidenceRow] = []
-        for found in rank(self.store, query, filters, limit):
-            document, chunk = found.candidate.document, found.candidate.chunk
-            reading = read_around(self.store, document, chunk, query, max_chars)
-            rows.append(
-                evidence_row(
-                    document, chunk, reading, query, weights, max_chars, score=found.score, signals=found.signals
-                )
+def show_rows(
+    store: SearchStore, query: LexicalQuery, ranked: Sequence[LaneRow], max_chars: int
+) -> tuple[EvidenceRow, ...]:
+    """These documents, each with its window and why it is here."""
+    weights = rarity(term_chunks(store, query), store.chunk_count())
+    rows: list[EvidenceRow] = []
+    for row in ranked:
+        document, chunk = row.candidate.document, row.candidate.chunk
+        reading = read_around(store, document, chunk, query, max_chars)
+        rows.append(
+            evidence_row(
+                *(document, chunk, reading, query, weights, max_chars),
+                score=row.score,
+                signals=row.signals,
+                lanes=row.lanes,
             )
-        return tuple(rows)
+        )
+    return tuple(rows)

@@ -11,6 +11,7 @@ from citewell.domain.errors import NotFound
 from citewell.packs.build import PackBuilder, PackStore
 from citewell.packs.related import related_rows
 from citewell.packs.topic_brief import TopicBriefs, TopicStore
+from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
     BriefTopic,
@@ -43,8 +44,9 @@ class CorpusStore(PackStore, TopicStore, Protocol):
 class CorpusOutside:
     """The corpus as a run reaches it."""
 
-    def __init__(self, store: CorpusStore, view: View, keep: Keep) -> None:
+    def __init__(self, store: CorpusStore, view: View, keep: Keep, open_lane: OpenLane) -> None:
         self._store = store
+        self._open_lane = open_lane
         self._view = view
         self._keep = keep
 
@@ -55,7 +57,8 @@ class CorpusOutside:
     def _do(self, action: Action) -> Observation:
         match action:
             case Retrieve():
-                return Retrieved(*PackBuilder(self._store).build_with_report(action.question, action.plan))
+                builder = PackBuilder(self._store, action.semantic, self._open_lane)
+                return Retrieved(*builder.build_with_report(action.question, action.plan))
             case BriefTopic():
                 briefs = TopicBriefs(self._store)
                 return TopicBriefed(briefs.brief(action.topic, action.filters, action.seed_limit, action.related_limit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -31,6 +32,7 @@ _REMEMBERED = 32
 if TYPE_CHECKING:
     from citewell.corpus.entities import WrittenLink
     from citewell.corpus.store.graph import KnownName
+    from citewell.corpus.store.vectors import VectorStore
     from citewell.corpus.topics import GraphLink
 
 APPLICATION_ID = 0x43574331  # "CWC1"
@@ -89,6 +91,13 @@ class SqliteCorpus:
 
     def close(self) -> None:
         self.database.close()
+
+    @cached_property
+    def vectors(self) -> VectorStore:
+        """The vectors of the semantic lane."""
+        from citewell.corpus.store.vectors import VectorStore
+
+        return VectorStore(self.database, self._postings)
 
     # Collections and files
 
