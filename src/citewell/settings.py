@@ -34,7 +34,7 @@ class Settings:
     planner_model: str = _setting("CITEWELL_PLANNER_MODEL", "model that plans searches; empty: no model plans", "")
     embeddings: str = _setting(
         "CITEWELL_EMBEDDINGS",
-        "semantic lane: `shadow` reports what it would change, `on` searches by words and meaning",
+        "semantic lane; `shadow` only reports its changes",
         "off",
         choices=("off", "shadow", "on"),
     )

@@ -1,7 +1,7 @@
 """Scanning vectors: which are nearest to a query. Pure.
 
-Up to some ten thousand, every vector is compared in 8 bits. Beyond, the signs alone are compared first (one bit a number,
-a 64th of the work), and only the best of that scan are compared in 8 bits. Equal scores go by chunk id.
+Up to some ten thousand, every vector is compared in 8 bits. Beyond, the signs alone are compared first, one bit a
+number, and only the best of that scan are compared in 8 bits. Equal scores go by chunk id.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def best_rows(scores: Floats, allowed: Mask, depth: int) -> Numbers:
 
 
 def nearest_signs(query: Floats, bits: npt.NDArray[np.uint64], allowed: Mask, depth: int) -> Numbers:
-    """The rows whose signs differ least from the query's; `bits` has one row for each 64 numbers, one column a vector."""
+    """The rows whose signs differ least from the query's; `bits` has one row for each 64 numbers, a column a vector."""
     wanted = np.packbits(query > 0).view(np.uint64)
     distances = np.zeros(bits.shape[1], np.uint16)
     for word, column in zip(wanted, bits, strict=True):

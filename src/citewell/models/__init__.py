@@ -1,1 +1,1 @@
-"""Models that run on this machine or behind an endpoint: one file per provider. Nothing here is needed to search by words."""
+"""Models, on this machine or behind an endpoint: one file per provider. Search by words needs none of them."""

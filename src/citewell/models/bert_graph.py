@@ -1,7 +1,8 @@
 """BERT weights become an ONNX graph with mean pooling inside: token ids in, vectors of length one out.
 
 Written out node by node, because exporting would need torch. It knows the plain encoder that MiniLM is: absolute
-positions, exact GELU, no pooler. There is no mask: texts of one length only can share a batch. The weights are read as the safetensors format says: a length, a JSON header, numbers.
+positions, exact GELU, no pooler. There is no mask, so only texts of one length can share a batch. The weights are read
+as the safetensors format says: a length, a JSON header, numbers.
 """
 
 from __future__ import annotations

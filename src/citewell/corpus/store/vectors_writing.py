@@ -29,7 +29,7 @@ def start_model(connection: apsw.Connection, model: str, dimension: int) -> None
 def put_vectors(
     connection: apsw.Connection, model: str, after: int, ids: Sequence[int], vectors: npt.NDArray[np.float32]
 ) -> bool:
-    """Store the vectors of the chunks that follow the watermark `after`; False where somebody else was here meanwhile."""
+    """Store the vectors of the chunks that follow the watermark; False where somebody else was here meanwhile."""
     state = read_vector_state(connection)
     if state.model != model or state.last_chunk != after:
         return False

@@ -14,6 +14,8 @@ from citewell.domain.library import EncodeProgress, EncodeReport
 from citewell.surfaces.cli.console import note, print_json, print_text
 from citewell.surfaces.cli.options import engine, json_option
 
+STOPPED = 130  # the exit code of work that was interrupted
+
 
 @click.command(short_help="Prepare search by meaning.")
 @json_option
