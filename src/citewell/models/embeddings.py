@@ -21,7 +21,14 @@ class Embedder(Protocol):
         ...
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """How many numbers a vector has; a multiple of 64."""
+        ...
+
+    @property
+    def unrelated(self) -> float:
+        """The similarity below which two texts have nothing to do with each other."""
+        ...
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Texts that are to be found."""

@@ -71,5 +71,5 @@ def with_meaning(weighed: Weighed, base: float, row: LaneRow) -> Weighed:
         else signal
         for signal in weighed.signals
     ]
-    shown = tuple(signal for signal in signals if signal.value != 0.0)
-    return replace(weighed, signals=(*shown[:1], Signal("semantic", meant, reason), *shown[1:]))
+    told = [signals[0], Signal("semantic", meant, reason), *signals[1:]]
+    return replace(weighed, signals=tuple(signal for signal in told if signal.value != 0.0))

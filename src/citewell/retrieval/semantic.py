@@ -40,4 +40,4 @@ class SemanticLane:
             raise Unavailable(
                 f"{NO_VECTORS} from {self.model}.", fix="Make them: citewell embed. To search by words: --mode lexical"
             )
-        return found
+        return [candidate for candidate in found if candidate.score >= self.embedder.unrelated]
