@@ -1,6 +1,6 @@
 """Scanning vectors: which are nearest to a query. Pure.
 
-Up to some ten thousand, every vector is compared in 8 bits. Beyond, the signs alone are compared first, one bit a
+Up to ten thousand, every vector is compared in 8 bits. Beyond, the signs alone are compared first, one bit a
 number, and only the best of that scan are compared in 8 bits. Equal scores go by chunk id.
 """
 
