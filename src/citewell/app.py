@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from citewell.corpus.keys import split_version
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
-from citewell.domain.errors import BadInput, NotFound, Unavailable
+from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.domain.results import DocumentList, RelatedResult, SearchMode, SearchResult
@@ -25,8 +26,9 @@ from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
+from citewell.retrieval.lanes import Ranked, by_meaning, search_lanes
 from citewell.retrieval.rows import rarity, term_chunks
-from citewell.retrieval.search import LexicalSearch
+from citewell.retrieval.search import show_rows
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize
 
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
         CollectionList,
         CorpusStatus,
         DoctorReport,
+        EncodeProgress,
+        EncodeReport,
         RemoveReport,
         Stats,
         SyncProgress,
@@ -46,7 +50,9 @@ if TYPE_CHECKING:
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import RunProfile, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
+    from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.recording.store import RunStore
+    from citewell.retrieval.semantic import SemanticLane
     from citewell.runner.desk import RunDesk
     from citewell.runner.driver import Perform
 
@@ -74,14 +80,18 @@ class PackOptions:
     related_limit: int | None = None
     topic: str | None = None
     topic_brief: bool | None = None
+    semantic: bool = True
 
 
 class Engine:
     """Everything Citewell can do, independent of how it is called."""
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None
+    ) -> None:
         self.settings = settings
         self._clock = clock or SystemClock()
+        self._open_embedder = open_embedder or self._minilm
 
     @cached_property
     def corpus(self) -> SqliteCorpus:
@@ -112,7 +122,30 @@ class Engine:
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
-        return CorpusOutside(self.corpus, view, keep).perform
+        return CorpusOutside(self.corpus, view, keep, self.semantic_lane).perform
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The model of the semantic lane; raises Unavailable with the way to get it."""
+        return self._open_embedder()
+
+    def _minilm(self) -> Embedder:
+        from citewell.models.minilm import open_minilm
+
+        return open_minilm(self.settings.embeddings_model, self.settings.data_dir / "models")
+
+    def semantic_lane(self) -> SemanticLane:
+        """The lane that searches by meaning, whatever the settings say of using it."""
+        from citewell.retrieval.semantic import SemanticLane
+
+        return SemanticLane(self.corpus.vectors, self.embedder)
+
+    def _semantic_use(self, wanted: bool = True) -> SemanticUse:
+        match self.settings.embeddings:
+            case "shadow" | "on" as use if wanted:
+                return use
+            case _:
+                return "off"
 
     def close(self) -> None:
         self.__dict__.pop("runs", None)
@@ -154,6 +187,12 @@ class Engine:
         yield from self.add(path, collection=collection, source_type=source_type, excludes=excludes)
         for _ in changes(path.expanduser().resolve(), stop):
             yield from self.add(path, source_type=source_type)
+
+    def encode(self) -> Iterator[EncodeProgress | EncodeReport]:
+        """Give every chunk that lacks one its vector; the last event is the report. It goes on where it stopped."""
+        from citewell.retrieval.encoding import encode_corpus
+
+        return encode_corpus(self.corpus.vectors, self.embedder, self._clock)
 
     def remove(self, names: Sequence[str], *, purge: bool = False) -> RemoveReport:
         """Forget documents by key or by path, with everything derived from them.
@@ -202,6 +241,7 @@ class Engine:
             self.corpus.files(),
             self.corpus.exclusions(),
             self.corpus.secrets() if with_secrets else (),
+            self.corpus.vectors.coverage(),
         )
 
     def collections(self) -> CollectionList:
@@ -221,27 +261,40 @@ class Engine:
         limit: int = 8,
         filters: Filters | None = None,
         max_chars: int = 700,
-        mode: SearchMode = "lexical",
+        mode: SearchMode | None = None,
     ) -> SearchResult:
-        """Documents that match a query, best first, by the lane that is asked for and no other."""
+        """Documents that match a query, best first, by the lanes asked for; without a mode, as the settings say.
+
+        Meaning that cannot be asked leaves the words, with a warning; only a search by meaning alone fails without it.
+        """
         started = self._clock.monotonic()
-        if mode != "lexical":
-            raise Unavailable("The semantic lane is not available.", fix="Search by words: --mode lexical")
         check_between("limit", limit, 1, 1_000)
         normalized = normalize(check_question(query))
         chosen = filters or Filters()
         with self.corpus.snapshot():
             lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
-            rows = LexicalSearch(self.corpus).run(lexical, chosen, limit, max_chars)
+            if mode == "semantic":
+                found = Ranked(by_meaning(self.semantic_lane().rank(normalized.text, chosen, limit)))
+            else:
+                use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
+                lane = self.semantic_lane
+                found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit)
+            rows = show_rows(self.corpus, lexical, found.rows, max_chars)
             eligible = self.corpus.eligible_documents(chosen)
+        report = found.report
+        is_hybrid = report is not None and report.use == "on" and not report.problem
+        warnings = self._search_warnings(lexical, eligible, chosen)
+        if report is not None and report.problem:
+            warnings = (*warnings, f"Searched by words only. {report.problem}")
         return SearchResult(
             query=query,
-            mode="lexical",
+            mode="semantic" if mode == "semantic" else "hybrid" if is_hybrid else "lexical",
             took_ms=round((self._clock.monotonic() - started) * 1000, 3),
             results=rows,
             terms=tuple(dict.fromkeys(term.text for term in lexical.terms)),
             eligible_documents=eligible,
-            warnings=self._search_warnings(lexical, eligible, chosen),
+            warnings=warnings,
+            semantic=report,
         )
 
     def _search_warnings(self, query: LexicalQuery, eligible: int, filters: Filters) -> tuple[str, ...]:
@@ -385,7 +438,8 @@ class Engine:
             topic=_topic(chosen.topic),
             include_topic_brief=chosen.topic_brief,
         )
-        pack = with_estimate(PackBuilder(self.corpus).build(question, plan))
+        use = self._semantic_use(chosen.semantic)
+        pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane).build(question, plan))
         if not plan.include_topic_brief or not plan.topic:
             return pack
         return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
@@ -428,6 +482,7 @@ class Engine:
             topic_brief=chosen.topic_brief,
             deadline_seconds=deadline_seconds,
             configured_model=self.settings.model,
+            semantic=self._semantic_use(chosen.semantic),
         )
         return self.runs.start(request, traced=traced)
 
@@ -471,6 +526,6 @@ def _topic(topic: str | None) -> str | None:
     return named or None
 
 
-def open_engine(settings: Settings, clock: Clock | None = None) -> Engine:
-    """An engine over the settings in force. Databases open when first needed."""
-    return Engine(settings, clock)
+def open_engine(settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None) -> Engine:
+    """An engine over the settings in force. Databases and models open when first needed."""
+    return Engine(settings, clock, open_embedder)

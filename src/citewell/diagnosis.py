@@ -15,6 +15,7 @@ from citewell import __version__
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.errors import CitewellError
 from citewell.domain.library import Check, DoctorReport
+from citewell.models.minilm import weights_folder
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import RunStore
 from citewell.settings import Settings, view_settings
@@ -151,9 +152,28 @@ def _model(settings: Settings) -> Iterator[Check]:
 
 
 def _lanes(settings: Settings) -> Iterator[Check]:
-    if settings.embeddings != "off":
-        fix = "Unset CITEWELL_EMBEDDINGS: this version searches by words."
-        yield Check("semantic lane", "warning", f"'{settings.embeddings}' is set but not used by this version", fix)
-    else:
+    if settings.embeddings == "off":
         yield Check("semantic lane", "ok", "off: search is by words")
+    else:
+        yield _semantic_lane(settings)
     yield Check("network", "ok", "never used: no search provider is enabled")
+
+
+def _semantic_lane(settings: Settings) -> Check:
+    """Whether the lane that is switched on has its model and its vectors."""
+    try:
+        folder = weights_folder(settings.embeddings_model)
+    except CitewellError as error:
+        return Check("semantic lane", "missing", f"{settings.embeddings}, but {error.message}", error.fix)
+    if not settings.corpus_path.exists():
+        return Check("semantic lane", "ok", f"{settings.embeddings}: {folder.parent.name}, nothing to encode yet")
+    try:
+        corpus = SqliteCorpus(settings.corpus_path)
+    except CitewellError as error:
+        return Check("semantic lane", "error", error.message, error.fix)
+    coverage = corpus.vectors.coverage()
+    corpus.close()
+    seen = f"{settings.embeddings}: sees {coverage.encoded:,} of {coverage.encoded + coverage.left:,} chunks"
+    if coverage.left:
+        return Check("semantic lane", "warning", seen, "Encode the others: citewell embed")
+    return Check("semantic lane", "ok", f"{seen} ({coverage.model})")

@@ -34,7 +34,15 @@ class Settings:
     model_base_url: str = _setting("CITEWELL_MODEL_BASE_URL", "base URL of an OpenAI-compatible endpoint", "")
     model_api_key: str = _setting("CITEWELL_MODEL_API_KEY", "key for that endpoint", "", secret=True)
     planner_model: str = _setting("CITEWELL_PLANNER_MODEL", "model that plans searches; empty: no model plans", "")
-    embeddings: str = _setting("CITEWELL_EMBEDDINGS", "semantic lane", "off", choices=("off", "shadow", "on"))
+    embeddings: str = _setting(
+        "CITEWELL_EMBEDDINGS",
+        "semantic lane; `shadow` only reports its changes",
+        "off",
+        choices=("off", "shadow", "on"),
+    )
+    embeddings_model: str = _setting(
+        "CITEWELL_EMBEDDINGS_MODEL", "folder with the weights of all-MiniLM-L6-v2; empty: the installed package", ""
+    )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL", "database; empty: SQLite files in the data folder", "", secret=True
     )

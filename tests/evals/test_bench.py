@@ -13,6 +13,7 @@ import pytest
 
 from citewell.domain.benchmarks import BenchReport, BenchRow
 from citewell.domain.errors import BadInput, Unavailable
+from citewell.domain.results import SearchMode
 from citewell.evals.bench import run_bench
 from citewell.evals.collections import (
     CollectionDocument,
@@ -130,14 +131,16 @@ def test_fusion_adds_one_over_sixty_plus_the_rank() -> None:
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_lane_that_does_not_exist_is_unavailable(collection: Collection, tmp_path: Path, mode: str) -> None:
-    with pytest.raises(Unavailable, match="semantic lane"):
-        report(collection(), tmp_path / "data", mode=mode)
+def test_a_lane_without_its_model_is_unavailable(collection: Collection, tmp_path: Path, mode: SearchMode) -> None:
+    settings = Settings(data_dir=tmp_path / "data", embeddings_model=str(tmp_path / "nowhere"))
+    with pytest.raises(Unavailable, match=r"semantic lane|nowhere"):
+        list(run_bench([collection()], settings, mode=mode))
 
 
 def test_the_command_prints_one_document_that_fits_its_schema(
-    collection: Collection, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    collection: Collection, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CITEWELL_EMBEDDINGS_MODEL", str(tmp_path / "nowhere"))
     collection("one")
     folder = collection("two").parent
     assert run(["--data-dir", str(tmp_path / "data"), "bench", str(folder), "--json"]) == 0

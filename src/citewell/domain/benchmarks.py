@@ -7,7 +7,7 @@ from typing import Literal
 
 from citewell.domain.results import SearchMode
 
-BenchStage = Literal["indexing", "asking"]
+BenchStage = Literal["indexing", "encoding", "asking"]
 
 
 @dataclass(frozen=True, slots=True)

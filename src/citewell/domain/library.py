@@ -66,6 +66,15 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorCoverage:
+    """How much of the corpus the semantic lane sees: chunks with a vector, chunks without, and who made them."""
+
+    model: str = ""
+    encoded: int = 0
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus:
     documents: int
     chunks: int
@@ -73,6 +82,7 @@ class CorpusStatus:
     files: tuple[FileRecord, ...]
     excluded: tuple[Exclusion, ...] = ()
     secrets: tuple[SecretFinding, ...] = ()
+    vectors: VectorCoverage = VectorCoverage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +114,7 @@ class Stats:
     by_file_status: dict[str, int]
     database_bytes: int
     schema_version: int
+    vectors: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +162,22 @@ class SyncProgress:
     total: int
     bytes: int
     committed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeProgress:
+    """How far encoding has come; so many vectors are stored, whatever happens next."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeReport:
+    """What `embed` did."""
+
+    model: str
+    encoded: int
+    left: int
+    chunks: int
+    seconds: float

@@ -8,6 +8,7 @@ from typing import Literal
 from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.documents import ContentMode
 from citewell.domain.evidence import Answerability, EvidenceRow
+from citewell.domain.lanes import SemanticReport
 from citewell.domain.queries import QueryPlan
 from citewell.domain.topics import TopicBrief
 
@@ -93,3 +94,4 @@ class RetrievalReport:
     before_dedupe: int
     after_dedupe: int
     reranked_out: tuple[str, ...]
+    semantic: SemanticReport | None = None

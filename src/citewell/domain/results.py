@@ -7,6 +7,7 @@ from typing import Literal
 
 from citewell.domain.documents import Attachment, DocumentView
 from citewell.domain.evidence import EvidenceRow
+from citewell.domain.lanes import SemanticReport
 
 SearchMode = Literal["lexical", "semantic", "hybrid"]
 
@@ -20,6 +21,7 @@ class SearchResult:
     terms: tuple[str, ...] = ()
     eligible_documents: int = 0
     warnings: tuple[str, ...] = ()
+    semantic: SemanticReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from citewell.domain.answers import (
     Truncation,
 )
 from citewell.domain.evidence import Answerability
+from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters, Limits
 
@@ -115,6 +116,7 @@ class RunRequest:
     topic_brief: bool | None = None
     deadline_seconds: float | None = None
     configured_model: str = "extractive"
+    semantic: SemanticUse = "off"
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

@@ -17,8 +17,8 @@ from typing import get_args
 
 from citewell.app import Engine, open_engine
 from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
-from citewell.domain.errors import StoreFull, Unavailable
-from citewell.domain.library import AddReport
+from citewell.domain.errors import StoreFull
+from citewell.domain.library import AddReport, EncodeProgress
 from citewell.domain.results import SearchMode
 from citewell.evals.collections import JudgedCollection, load_collection, write_notes
 from citewell.evals.measures import mean, ndcg, percentile, recall, reciprocal_rank
@@ -57,15 +57,18 @@ def bench_collection(
     with temporary_folder() as folder:
         engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""))
         try:
-            modes = _lanes(engine, mode)
+            modes = _lanes(engine, mode, with_peers=with_peers)
             yield BenchProgress(collection.name, "citewell", "indexing", 0, len(collection.documents))
             names = write_notes(collection, folder / "notes")
             started = time.perf_counter()
             yield from _index(engine, folder / "notes", collection)
+            if "semantic" in modes or "hybrid" in modes:
+                yield from _encode(engine, collection)
             seconds = time.perf_counter() - started
             lanes = {lane: _lane(engine, names, lane) for lane in modes}
             for lane, search in lanes.items():
-                yield from measure(collection, "citewell", lane, search, seconds)
+                if mode in (None, lane):
+                    yield from measure(collection, "citewell", lane, search, seconds)
             if with_peers:
                 yield from _measure_peers(collection, lanes.get("semantic"))
         finally:
@@ -85,18 +88,20 @@ def _doubts(collection: JudgedCollection) -> Iterator[str]:
         yield f"{long:,} queries were cut to {MAX_QUESTION_CHARS:,} characters"
 
 
-def _lanes(engine: Engine, mode: SearchMode | None) -> list[SearchMode]:
-    """The lanes to measure: the one asked for, or each that answers at all."""
-    lanes: list[SearchMode] = []
-    for lane in (mode,) if mode else get_args(SearchMode):
-        try:
-            engine.search("lane", limit=1, mode=lane)
-        except Unavailable:
-            if mode:
-                raise
-            continue
-        lanes.append(lane)
-    return lanes
+def _lanes(engine: Engine, mode: SearchMode | None, *, with_peers: bool) -> list[SearchMode]:
+    """The lanes to ask: the one asked for, or each that is switched on; a hybrid's peer needs the semantic lane too."""
+    if mode == "lexical" or (mode is None and engine.settings.embeddings == "off"):
+        return ["lexical"]
+    _ = engine.embedder  # at once: without a model there is nothing to measure
+    if mode is None:
+        return list(get_args(SearchMode))
+    return ["semantic", "hybrid"] if mode == "hybrid" and with_peers else [mode]
+
+
+def _encode(engine: Engine, collection: JudgedCollection) -> Events:
+    for event in engine.encode():
+        if isinstance(event, EncodeProgress):
+            yield BenchProgress(collection.name, "citewell", "encoding", event.done, event.total)
 
 
 def _index(engine: Engine, notes: Path, collection: JudgedCollection) -> Events:

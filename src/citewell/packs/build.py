@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.documents import Document, Role
-from citewell.domain.evidence import EvidenceRow, Signal
+from citewell.domain.evidence import EvidenceRow, Lane, Signal
+from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport, VariantReport
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
@@ -19,8 +20,10 @@ from citewell.packs.next_steps import next_steps
 from citewell.packs.related import LinkStore, opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.fusion import Fused, fuse
-from citewell.retrieval.lexical import SearchStore, rank
-from citewell.retrieval.rerank import Weighed, weigh
+from citewell.retrieval.hybrid import LaneRow
+from citewell.retrieval.lanes import OpenLane, no_lane, search_lanes
+from citewell.retrieval.lexical import SearchStore
+from citewell.retrieval.rerank import Weighed, weigh, with_meaning
 from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
 
 EXACT_TAG_EXAMPLES = 3
@@ -49,13 +52,25 @@ class _Ranked:
     candidate: Candidate
     reading: Reading
     weighed: Weighed
+    lanes: tuple[Lane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What every variant found; the question as it was asked also through its lanes."""
+
+    results: list[tuple[Variant, Sequence[Candidate]]]
+    lanes: dict[str, LaneRow]
+    report: SemanticReport | None
 
 
 class PackBuilder:
-    """Builds packs over one store."""
+    """Builds packs over one store; the semantic lane takes part as far as `use` says."""
 
-    def __init__(self, store: PackStore) -> None:
+    def __init__(self, store: PackStore, use: SemanticUse = "off", open_lane: OpenLane = no_lane) -> None:
         self._store = store
+        self._use = use
+        self._open_lane = open_lane
 
     def build(self, question: str, plan: QueryPlan) -> ResearchPack:
         """The pack for a planned question."""
@@ -66,8 +81,8 @@ class PackBuilder:
         languages = self._store.languages()
         phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         query = lexical_query(plan.text_query, languages, phrases)
-        results = self._search(plan, languages)
-        ranked = self._rank(plan, query, results, languages)
+        searched = self._search(plan, languages)
+        ranked = self._rank(plan, query, searched, languages)
         counts, chunks = term_chunks(self._store, query), self._store.chunk_count()
         weights = rarity(counts, chunks)
         shown = with_every_side(plan, ranked, plan.limits.limit, lambda row: frozenset(row.weighed.met))
@@ -95,38 +110,42 @@ class PackBuilder:
             exact_tag_evidence=tagged,
             next_steps=next_steps(plan, rows, tagged, evidence_coverage),
         )
-        return pack, _report(results, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
+        return pack, _report(searched, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
 
-    def _search(self, plan: QueryPlan, languages: Sequence[str]) -> list[tuple[Variant, Sequence[Candidate]]]:
+    def _search(self, plan: QueryPlan, languages: Sequence[str]) -> _Searched:
+        """The question as it was asked is looked at twice and by every lane; its variants find what it misses."""
         depth = plan.limits.limit * _RERANK_ROWS
         quoted = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         phrases = {"original": quoted, "content": quoted}
-        found: list[tuple[Variant, Sequence[Candidate]]] = []
+        searched = _Searched([], {}, None)
         for variant in plan.query_variants:
             together = [variant.query] if variant.kind in ("title", "phrase") else phrases.get(variant.kind, [])
             query = lexical_query(variant.query, languages, together)
-            found.append((variant, self._ranked(query, plan.filters, depth, variant)))
-        return found
-
-    def _ranked(self, query: LexicalQuery, filters: Filters, depth: int, variant: Variant) -> Sequence[Candidate]:
-        """The question as it was asked is looked at twice; its variants are there for what it misses."""
-        if variant.kind != "original":
-            return self._store.rank(query, filters, depth)
-        return [replace(row.candidate, score=row.score) for row in rank(self._store, query, filters, depth)]
+            if variant.kind != "original":
+                searched.results.append((variant, self._store.rank(query, plan.filters, depth)))
+                continue
+            found = search_lanes(*(self._store, self._open_lane, self._use, variant.query, query, plan.filters, depth))
+            searched.lanes.update({row.key: row for row in found.rows})
+            searched.results.append((variant, [replace(row.candidate, score=row.score) for row in found.rows]))
+            searched = replace(searched, report=found.report or searched.report)
+        return searched
 
     def _rank(
-        self,
-        plan: QueryPlan,
-        query: LexicalQuery,
-        results: Sequence[tuple[Variant, Sequence[Candidate]]],
-        languages: Sequence[str],
+        self, plan: QueryPlan, query: LexicalQuery, searched: _Searched, languages: Sequence[str]
     ) -> list[_Ranked]:
-        fused = fuse(results)[: plan.limits.limit * _RERANK_ROWS]
-        weighed = (self._weigh(plan, query, row, languages) for row in fused)
+        fused = fuse(searched.results)[: plan.limits.limit * _RERANK_ROWS]
+        weighed = (self._weigh(plan, query, row, languages, searched.lanes) for row in fused)
         ranked = [row for row in weighed if row is not None]
         return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
 
-    def _weigh(self, plan: QueryPlan, query: LexicalQuery, row: Fused, languages: Sequence[str]) -> _Ranked | None:
+    def _weigh(
+        self,
+        plan: QueryPlan,
+        query: LexicalQuery,
+        row: Fused,
+        languages: Sequence[str],
+        lanes: Mapping[str, LaneRow],
+    ) -> _Ranked | None:
         """A row with its signals, or nothing where the question rules it out."""
         document, chunk = row.candidate.document, row.candidate.chunk
         reading = read_around(self._store, document, chunk, query, plan.limits.max_chars_per_doc)
@@ -139,7 +158,11 @@ class PackBuilder:
         further = tuple(adjustments(plan, document, passage, titled, languages))
         met = frozenset(concept.name for concept in plan.concepts if is_met(concept, passage, languages))
         in_title = frozenset(concept.name for concept in plan.concepts if is_met(concept, titled, languages))
-        return _Ranked(row.candidate, reading, weigh(row.base, row.variants, plan.concepts, met, in_title, further))
+        weighed = weigh(row.base, row.variants, plan.concepts, met, in_title, further)
+        found = lanes.get(document.source_key)
+        if found is not None and row.best == "original":
+            weighed = with_meaning(weighed, row.base, found)
+        return _Ranked(row.candidate, reading, weighed, _lanes(found, row))
 
     def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
         return evidence_row(
@@ -151,6 +174,7 @@ class PackBuilder:
             plan.limits.max_chars_per_doc,
             score=row.weighed.score,
             signals=row.weighed.signals,
+            lanes=row.lanes,
         )
 
     def _with_pinned(
@@ -222,9 +246,13 @@ class PackBuilder:
         return tuple(found)
 
 
-def _report(
-    results: Sequence[tuple[Variant, Sequence[Candidate]]], ranked: Sequence[str], limit: int
-) -> RetrievalReport:
+def _lanes(found: LaneRow | None, row: Fused) -> tuple[Lane, ...]:
+    """The lanes that found a document; every variant but the original is searched by words."""
+    by_words: tuple[Lane, ...] = ("lexical",) if set(row.variants) - {"original"} else ()
+    return tuple(dict.fromkeys((*by_words, *(found.lanes if found else ("lexical",)))))
+
+
+def _report(searched: _Searched, ranked: Sequence[str], limit: int) -> RetrievalReport:
     """What each variant found, and what became of it."""
     variants = tuple(
         VariantReport(
@@ -233,7 +261,8 @@ def _report(
             len(candidates),
             tuple(dict.fromkeys(candidate.document.source_key for candidate in candidates)),
         )
-        for variant, candidates in results
+        for variant, candidates in searched.results
     )
     found = {key for variant in variants for key in variant.keys}
-    return RetrievalReport(variants, sum(variant.chunks for variant in variants), len(found), tuple(ranked[limit:]))
+    before = sum(variant.chunks for variant in variants)
+    return RetrievalReport(variants, before, len(found), tuple(ranked[limit:]), searched.report)

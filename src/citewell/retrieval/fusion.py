@@ -11,11 +11,15 @@ from citewell.domain.queries import Variant
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A document's best chunk; `base` is its share of the best score, `variants` are the queries that found it."""
+    """A document's best chunk; `base` is its share of the best score, `variants` are the queries that found it.
+
+    `best` is the query that this chunk and share come from.
+    """
 
     candidate: Candidate
     base: float
     variants: tuple[str, ...]
+    best: str
 
 
 def best_chunks(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -36,7 +40,7 @@ def fuse(results: Sequence[tuple[Variant, Sequence[Candidate]]]) -> list[Fused]:
         for candidate in best_chunks(candidates):
             key = candidate.document.source_key
             base = variant.weight * max(candidate.score, 0.0) / top
-            fused[key] = _better(fused.get(key), Fused(candidate, base, (variant.kind,)))
+            fused[key] = _better(fused.get(key), Fused(candidate, base, (variant.kind,), variant.kind))
     return sorted(fused.values(), key=lambda row: (-row.base, row.candidate.document.source_key))
 
 
@@ -44,4 +48,4 @@ def _better(old: Fused | None, new: Fused) -> Fused:
     if old is None:
         return new
     best = new if new.base > old.base else old
-    return Fused(best.candidate, best.base, tuple(dict.fromkeys((*old.variants, *new.variants))))
+    return Fused(best.candidate, best.base, tuple(dict.fromkeys((*old.variants, *new.variants))), best.best)

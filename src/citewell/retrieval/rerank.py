@@ -7,10 +7,11 @@ says about the row beyond its words (exclusions, an exact title, a kind of sourc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.domain.evidence import Signal
 from citewell.domain.queries import Concept, ConceptRole
+from citewell.retrieval.hybrid import LaneRow
 
 _MATCHED: dict[ConceptRole, float] = {"anchor": 0.12, "content": 0.05, "intent": 0.01, "frame": 0.0}
 _MISSING: dict[ConceptRole, float] = {"anchor": -0.15, "content": -0.04, "intent": 0.0, "frame": 0.0}
@@ -62,3 +63,19 @@ def weigh(
     score = round(sum(signal.value for signal in signals), 6)
     shown = tuple(signal for signal in signals if signal.value != 0.0)
     return Weighed(score, shown, tuple(name for name in required if name in met), missing)
+
+
+def with_meaning(weighed: Weighed, base: float, row: LaneRow) -> Weighed:
+    """The same score, its base told apart by lane: what words gave and what meaning gave."""
+    if "semantic" not in row.lanes or row.score <= 0:
+        return weighed
+    meant = round(base * row.semantic / row.score, 6)
+    (reason,) = (signal.detail for signal in row.signals if signal.name == "semantic")
+    signals = [
+        replace(signal, value=round(signal.value - meant, 6), detail="share of the best score, by words")
+        if signal.name == "base"
+        else signal
+        for signal in weighed.signals
+    ]
+    told = [signals[0], Signal("semantic", meant, reason), *signals[1:]]
+    return replace(weighed, signals=tuple(signal for signal in told if signal.value != 0.0))

@@ -15,6 +15,7 @@ import msgspec
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
+from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import JudgeResult, Stage
@@ -39,6 +40,7 @@ class Retrieve:
     question: str
     plan: QueryPlan
     attempt: int
+    semantic: SemanticUse = "off"
 
 
 @dataclass(frozen=True, slots=True)

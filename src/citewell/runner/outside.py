@@ -11,6 +11,7 @@ from citewell.domain.errors import NotFound
 from citewell.packs.build import PackBuilder, PackStore
 from citewell.packs.related import related_rows
 from citewell.packs.topic_brief import TopicBriefs, TopicStore
+from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
     BriefTopic,
@@ -44,8 +45,9 @@ class CorpusStore(PackStore, TopicStore, Protocol):
 class CorpusOutside:
     """The corpus as a run reaches it."""
 
-    def __init__(self, store: CorpusStore, view: View, keep: Keep) -> None:
+    def __init__(self, store: CorpusStore, view: View, keep: Keep, open_lane: OpenLane) -> None:
         self._store = store
+        self._open_lane = open_lane
         self._view = view
         self._keep = keep
 
@@ -56,7 +58,8 @@ class CorpusOutside:
     def _do(self, action: Action) -> Observation:
         match action:
             case Retrieve():
-                pack, report = PackBuilder(self._store).build_with_report(action.question, action.plan)
+                builder = PackBuilder(self._store, action.semantic, self._open_lane)
+                pack, report = builder.build_with_report(action.question, action.plan)
                 return Retrieved(with_estimate(pack), report)
             case BriefTopic():
                 briefs = TopicBriefs(self._store)

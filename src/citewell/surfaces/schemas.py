@@ -9,7 +9,15 @@ import msgspec
 
 from citewell.domain.benchmarks import BenchReport
 from citewell.domain.documents import DocumentView
-from citewell.domain.library import AddReport, CollectionList, CorpusStatus, DoctorReport, RemoveReport, Stats
+from citewell.domain.library import (
+    AddReport,
+    CollectionList,
+    CorpusStatus,
+    DoctorReport,
+    EncodeReport,
+    RemoveReport,
+    Stats,
+)
 from citewell.domain.packs import ResearchPack
 from citewell.domain.results import DocumentList, RelatedResult, SearchResult
 from citewell.domain.run_reports import (
@@ -39,6 +47,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "collections": (CollectionList,),
     "demo": (DemoReport,),
     "doctor": (DoctorReport,),
+    "embed": (EncodeReport,),
     "entities": (EntityMap,),
     "error": (ErrorDocument,),
     "get": (DocumentView, DocumentList),

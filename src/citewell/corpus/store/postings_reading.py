@@ -95,6 +95,19 @@ class PostingsIndex:
             found = {form: self._form(connection, form, state).count for form in dict.fromkeys(forms)}
         return {form: count for form, count in found.items() if count}
 
+    def eligible(
+        self, connection: apsw.Connection, filters: Filters
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]] | None:
+        """The document of each chunk, and which chunks are there and let through; None where the index lags behind."""
+        state = read_state(connection)
+        if not is_complete(connection, state):
+            return None
+        with self._lock:
+            self._facts.refresh(connection, state)
+            there = self._facts.lengths() > 0
+            allowed = self._allowed(connection, filters, state)
+            return self._facts.documents(), there if allowed is None else there & allowed
+
     # Terms
 
     def _terms(self, connection: apsw.Connection, query: LexicalQuery, state: State) -> list[TermPostings]:
@@ -239,6 +252,11 @@ class _ChunkFacts:
         import numpy as np
 
         return np.frombuffer(self._columns[0], np.uint32)
+
+    def lengths(self) -> npt.NDArray[np.uint16]:
+        import numpy as np
+
+        return np.frombuffer(self._columns[1], np.uint16)
 
     def kinds(self) -> npt.NDArray[np.uint8]:
         import numpy as np

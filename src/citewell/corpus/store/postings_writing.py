@@ -25,6 +25,7 @@ from citewell.corpus.store.postings_layout import (
     read_state,
 )
 from citewell.corpus.store.reading import text_slice
+from citewell.corpus.store.vectors_writing import forget_vectors
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Kind
 
@@ -49,6 +50,7 @@ def write_batch(connection: apsw.Connection, batch: IndexBatch) -> None:
     """Bring the index into step with the chunks of this transaction."""
     if not batch.chunks and not batch.gone:
         return
+    forget_vectors(connection, batch.gone)
     state = read_state(connection)
     if not is_complete_before(connection, state, batch):
         # An index that lags behind is made anew as a whole.

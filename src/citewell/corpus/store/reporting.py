@@ -77,4 +77,5 @@ def stats(connection: apsw.Connection, database_bytes: int, schema_version: int)
         by_file_status=count_by(connection, "files", "status"),
         database_bytes=database_bytes,
         schema_version=schema_version,
+        vectors=number("SELECT count(*) FROM chunks WHERE id <= (SELECT last_chunk FROM vector_state)"),
     )

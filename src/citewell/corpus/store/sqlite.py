@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from citewell.corpus.entities import WrittenLink
     from citewell.corpus.store.graph import KnownName
     from citewell.corpus.store.syncing import KnownFile, OpenCollection, Outcome
+    from citewell.corpus.store.vectors import VectorStore
     from citewell.corpus.topics import GraphLink
     from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, SecretFinding, Stats
 
@@ -48,6 +50,13 @@ class SqliteCorpus:
         """One state of the corpus for everything this thread reads inside."""
         with self.database.read():
             yield
+
+    @cached_property
+    def vectors(self) -> VectorStore:
+        """The vectors of the semantic lane."""
+        from citewell.corpus.store.vectors import VectorStore
+
+        return VectorStore(self.database, self._postings)
 
     # Collections and files: what only syncing or reporting needs is imported where it is used
 

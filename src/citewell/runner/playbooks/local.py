@@ -118,13 +118,16 @@ def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Play:
         "topic": plan.topic if plan.include_topic_brief else None,
     }
     after = replace(state, queries_tried=tried, spend=spend)
-    return Play(after, (Retrieve(state.request.question, plan, attempt),), (Decision("planned", data),))
+    retrieve = Retrieve(state.request.question, plan, attempt, state.request.semantic)
+    return Play(after, (retrieve,), (Decision("planned", data),))
 
 
 def _counted(state: RunState, found: Retrieved) -> RunState:
     if found.report is None:
         return state
     before, after = state.candidates
+    if found.report.semantic is not None and found.report.semantic.problem:
+        state = replace(state, warnings=(*state.warnings, "semantic_lane_unavailable"))
     return replace(state, candidates=(before + found.report.before_dedupe, after + found.report.after_dedupe))
 
 

@@ -13,6 +13,7 @@ from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput
 from citewell.domain.library import AddReport, CorpusStatus
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
+from citewell.surfaces.cli.embed import STOPPED, encode_after_add
 from citewell.surfaces.cli.options import engine, json_option
 from citewell.surfaces.cli.sync_bar import sync_bar
 
@@ -43,7 +44,7 @@ def add(
     watch: bool,
     verbose: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Index notes, saved pages, PDFs and text; run it again to bring the corpus up to date.
 
     Unchanged files cost next to nothing, deleted ones are forgotten, renamed ones keep their key. Your files are only
@@ -58,14 +59,16 @@ def add(
     """
     if watch:
         _follow(ctx, paths, collection, source_type, excludes, as_json=as_json)
-        return
+        return 0
     with engine(ctx) as opened:
         reports = [_add_one(opened, _path(path), collection, source_type, excludes, verbose=verbose) for path in paths]
+        is_whole = encode_after_add(opened)
     report = _merge(reports)
     if as_json:
         print_json(report)
-        return
-    _print_report(report)
+    else:
+        _print_report(report)
+    return 0 if is_whole else STOPPED
 
 
 def _follow(
@@ -90,6 +93,8 @@ def _follow(
                 if isinstance(event, AddReport):
                     reports.append(event)
                     note(_changes(event))
+                    if not encode_after_add(opened):
+                        break
         except KeyboardInterrupt:
             note("Stopped following.")
     if as_json and reports:
@@ -192,6 +197,8 @@ def status(ctx: click.Context, problems: bool, secrets: bool, as_json: bool) -> 
 def _print_status(found: CorpusStatus) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.by_source_type.items()) or "nothing yet"
     print_text(f"{found.documents} documents in {found.chunks} chunks ({kinds})")
+    if found.vectors.model:
+        print_text(f"search by meaning sees {found.vectors.encoded:,} of {found.chunks:,} chunks")
     rows = [[file.collection, file.path, file.status, file.reason, file.at[:19]] for file in found.files]
     rows += [[entry.collection, entry.path, "excluded", entry.rule, ""] for entry in found.excluded]
     print_table("", ("collection", "file", "status", "reason", "at"), rows)

@@ -43,6 +43,7 @@ _COMMANDS = {
     "related": "reading:related",
     "topics": "topics:topics",
     "entities": "topics:entities",
+    "embed": "embed:embed",
     "collections": "corpus:collections",
     "remove": "corpus:remove",
     "stats": "corpus:stats",

@@ -8,6 +8,7 @@ import click
 
 from citewell.domain.documents import ContentMode, DocumentView
 from citewell.domain.evidence import EvidenceRow
+from citewell.domain.lanes import SemanticReport
 from citewell.domain.results import SearchMode, SearchResult
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
 from citewell.surfaces.cli.explaining import why
@@ -22,16 +23,14 @@ SHOWN_CHARS = 320
 @click.option(
     "--mode",
     type=click.Choice(("lexical", "semantic", "hybrid")),
-    default="lexical",
-    show_default=True,
-    help="By words; the other lanes need embeddings.",
+    help="By words, by meaning or by both (default: as CITEWELL_EMBEDDINGS says; off: by words).",
 )
 @click.option("--explain", is_flag=True, help="Say why each row was found.")
 @filter_options
 @json_option
 @click.pass_context
 def search(
-    ctx: click.Context, /, query: str, limit: int, mode: SearchMode, explain: bool, as_json: bool, **chosen: Any
+    ctx: click.Context, /, query: str, limit: int, mode: SearchMode | None, explain: bool, as_json: bool, **chosen: Any
 ) -> None:
     """Find the documents that match a query, each with its best passage.
 
@@ -45,10 +44,7 @@ def search(
       citewell search "kelp" --tag farm/kelp --json
     """
     with engine(ctx) as opened:
-        lane: SearchMode = "lexical" if mode == "hybrid" else mode
-        found = opened.search(query, limit=limit, filters=filters_from(chosen), mode=lane)
-    if mode == "hybrid":
-        note("The semantic lane is not available: searched by words.")
+        found = opened.search(query, limit=limit, filters=filters_from(chosen), mode=mode)
     for warning in found.warnings:
         note(warning)
     if as_json:
@@ -66,6 +62,20 @@ def _print_search(found: SearchResult, explain: bool) -> None:
     for number, row in enumerate(found.results, start=1):
         print_row(number, row, explain)
     print_text(style(f"{len(found.results)} documents in {found.took_ms:.0f} ms", "dim"))
+    if explain and found.semantic is not None and not found.semantic.problem:
+        _print_semantic(found.semantic)
+
+
+def _print_semantic(report: SemanticReport) -> None:
+    """What meaning changed, or would change."""
+    would = "changed" if report.use == "on" else "would change (shadow)"
+    moves = [f"{move.source_key} {move.before}→{move.after}" for move in report.moved]
+    parts = [
+        f"{word} {', '.join(keys)}"
+        for word, keys in (("in:", report.entered), ("out:", report.left), ("moved:", moves))
+        if keys
+    ]
+    print_text(style(f"meaning {would} {'; '.join(parts) or 'nothing'} (weight {report.weight:.2f})", "dim"))
 
 
 def print_row(number: int, row: EvidenceRow, explain: bool) -> None:

@@ -41,7 +41,7 @@ from citewell.surfaces.cli.topics import print_brief
     help="With or without a brief of the topic (default: where a topic is named or an overview is asked for).",
 )
 @click.option("--no-planner", is_flag=True, help="Plan without a model, as this version always does.")
-@click.option("--no-semantic", is_flag=True, help="Search by words only, as this version always does.")
+@click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
 @click.option("--explain", is_flag=True, help="Say why each row won.")
 @filter_options
 @json_option
@@ -57,6 +57,7 @@ def research(
     related_limit: int | None,
     topic: str | None,
     topic_brief: bool | None,
+    no_semantic: bool,
     explain: bool,
     profile: RunProfile,
     max_evidence_chars: int,
@@ -76,7 +77,7 @@ def research(
       citewell research "kelp line spacing" --tag kelp --json
       citewell research --retrieval-only "kelp line spacing"
     """
-    options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic, topic_brief)
+    options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic, topic_brief, not no_semantic)
     filters = filters_from(chosen)
     with engine(ctx) as opened:
         if retrieval_only:

@@ -1,0 +1,43 @@
+"""Embeddings: what the semantic lane asks of a model, whichever it is and wherever it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length one, one row a text. Vectors of different ids are never compared."""
+
+    @property
+    def model_id(self) -> str:
+        """Names weights, precision and dimension: vectors made under another id are made anew."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has; a multiple of 64."""
+        ...
+
+    @property
+    def unrelated(self) -> float:
+        """The similarity below which two texts have nothing to do with each other."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Texts that are to be found."""
+        ...
+
+    def encode_query(self, text: str) -> Vectors:
+        """One text to find others by, as a single row; some models treat it differently from a passage."""
+        ...
+
+
+# Opens a model when it is first needed; raises Unavailable with the way to get it.
+OpenEmbedder = Callable[[], Embedder]
