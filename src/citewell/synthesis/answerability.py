@@ -1,9 +1,9 @@
 """Answerability: how likely it is that the evidence answers the question at all. Pure.
 
 A logistic formula over the signs of the sentence that comes nearest (`answer_signs`), never over a raw score. Its
-coefficients are fitted by `evals/answerability.py` on half the articles of SQuAD 2.0 and on questions asked of a
-collection they do not belong to. It tells foreign questions well; a question that only swaps who did what to whom is
-told by chance.
+coefficients come from half the articles of SQuAD 2.0 and from questions asked of a collection they do not belong to, by
+the method of `evals/answerability.py`, which measures them; docs/benchmarks.md says on what they were chosen. It tells
+foreign questions well; a question that only swaps who did what to whom is told by chance.
 """
 
 from __future__ import annotations
