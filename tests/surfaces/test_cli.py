@@ -227,7 +227,7 @@ def test_status_gives_every_file_with_its_reason(program: Program) -> None:
         (["get", "note:vault/lamp", "--max-chars", "0"], 2, "must be between"),
         (["runs", "list", "--limit", "0"], 2, "--limit"),
         (["search", "lamp", "--source-type", "scroll"], 2, "--source-type"),
-        (["search", "lamp", "--mode", "semantic"], 4, "--mode lexical"),
+        (["search", "lamp", "--mode", "semantic"], 4, "semantic lane"),
         (["get", "note:vault/lam"], 3, "Did you mean note:vault/lamp"),
         (["get", "note:vault/lamp@" + "0" * 64], 3, "never had a text"),
         (["related", "note:none"], 3, "No document"),
