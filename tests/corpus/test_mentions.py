@@ -75,7 +75,7 @@ def test_a_hundred_thousand_hostile_characters_stay_fast(pattern: str) -> None:
     list(abbreviations(text))
     list(introduced_names(text))
     list(occurrences(text, ["Ab", "A b", "名"]))
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

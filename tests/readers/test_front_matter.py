@@ -109,9 +109,9 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 )
 def test_hostile_blocks_are_refused_at_once(block: str) -> None:
     """Aliases are not expanded and nesting does not reach the C stack (attack B6)."""
-    started = time.perf_counter()
+    started = time.process_time()
     found = front(block)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 5
     assert found.warnings
     assert found.warnings[0].startswith("front matter not understood")
 

@@ -215,12 +215,12 @@ HOSTILE = [
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_no_input_takes_more_than_linear_time(unit: str) -> None:
     """A hundred kilobytes of anything are read at once (attack B9)."""
-    started = time.perf_counter()
+    started = time.process_time()
     scan(unit * (100_000 // len(unit)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 5
 
 
 def test_backtick_runs_of_every_length_are_read_at_once() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     scan(" ".join("`" * length for length in range(1, 2_000)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 5

@@ -119,9 +119,9 @@ def test_every_encoding_reads_the_same(encoding: str) -> None:
 
 @pytest.mark.parametrize("char", ["<", "<v ", "a", "\n", " ", "0:", "{\\", "-->", "&", "&lt;", "1\n"])
 def test_endless_repetition_takes_no_time(char: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     read_subtitles(b"1\n00:00:01,000 --> 00:00:02,000\nx\n" + char.encode() * 100_000)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 5
 
 
 def test_subtitles_are_transcripts() -> None:

@@ -51,7 +51,7 @@ def test_elements_come_one_by_one() -> None:
 
 @pytest.mark.parametrize("char", ["<", "<!--", "<?", "&", "a", " ", "<a "])
 def test_endless_repetition_takes_no_time(char: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(Unreadable):
         xml_tree((char * 100_000).encode(), "the file")
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 5

@@ -46,6 +46,6 @@ def test_sentences_cover_everything_but_white_space(text: str) -> None:
 
 @pytest.mark.parametrize("hostile", [".", "!?", "\n", "\n ", "a.", "- ", "|\n", "。", "1) "])
 def test_hostile_repetition_takes_linear_time(hostile: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     list(sentences(hostile * (100_000 // len(hostile)) + "a"))
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 5
