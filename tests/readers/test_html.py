@@ -131,7 +131,7 @@ def test_a_deep_or_very_large_page_is_read_without_heuristics(page: str) -> None
     started = time.process_time()
     document = read_html(f"<html><body>{page}</body></html>".encode())
     assert document.warnings == ("main content not told apart: read with menus and margins",)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 PARTS = st.sampled_from(
