@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CACHED_BYTES = 96_000_000
 # Importing numpy takes as long as scoring so many postings without it.
-_FEW_POSTINGS = 60_000
+_FEW_POSTINGS = 200_000
 _FEW_SEARCHES = 2
 _FEW_CHUNKS = 4_000  # fewer are handled faster one by one
 _MASKS = 8
