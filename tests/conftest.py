@@ -46,6 +46,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 Write = Callable[[dict[str, str | bytes]], Path]
+AddPath = Callable[..., AddReport]
 
 
 @pytest.fixture
@@ -71,6 +72,13 @@ def add(engine: Engine, path: Path, **options: object) -> AddReport:
 
 
 @pytest.fixture
-def add_path(engine: Engine) -> Callable[..., AddReport]:
+def add_path(engine: Engine) -> AddPath:
     """Adds a path to the engine of this test and returns the report."""
     return lambda path, **options: add(engine, path, **options)
+
+
+@pytest.fixture
+def corpus(request: pytest.FixtureRequest, vault: Write, engine: Engine) -> Engine:
+    """The engine over the NOTES of the module that asks."""
+    add(engine, vault(request.module.NOTES))
+    return engine

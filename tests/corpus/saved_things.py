@@ -40,7 +40,8 @@ def everything() -> Iterator[Saved]:
     yield from _pages_and_papers()
     yield from _office()
     yield from _speech()
-    yield from _exports()
+    yield from _marks_and_posts()
+    yield from _lists_and_feeds()
     if has_ocr():
         yield Saved("img/plan.png", drawn("Cottage floor plan"), "cottage floor", "image", "source", "ocr")
 
@@ -161,7 +162,7 @@ def _speech() -> Iterator[Saved]:
     )
 
 
-def _exports() -> Iterator[Saved]:
+def _marks_and_posts() -> Iterator[Saved]:
     marks = (
         f'{HEAD}<DL><p><DT><H3>Sails</H3><DL><p><DT><A HREF="https://loft.example/">Sailcloth</A>'
         "<DD>Ask about cringles."
@@ -191,6 +192,9 @@ def _exports() -> Iterator[Saved]:
         heading="Media 1",
         url="https://x.com/i/web/status/42",
     )
+
+
+def _lists_and_feeds() -> Iterator[Saved]:
     watched = {"header": "YouTube", "title": "Watched Splicing dyneema", "titleUrl": VIDEO, "time": "2024-03-01T10:00Z"}
     yield Saved(
         *("Takeout/watch-history.json", json.dumps([watched]).encode(), "splicing dyneema"),

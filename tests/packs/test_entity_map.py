@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from citewell.app import Engine
 from citewell.domain.errors import BadInput, NotFound
-from citewell.domain.library import AddReport
 from citewell.domain.queries import Filters
 from citewell.domain.topics import EntityMap
+from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {
     "People/Maëlle Kervadec.md": "---\ntags: person\naliases: [Mae, '@mkerv', the treasurer]\n---\nKeeps the books.",
@@ -27,14 +24,6 @@ NOTES: dict[str, str | bytes] = {
     "Люди/Анна.md": "---\ntags: [люди]\n---\n# Анна Петрова\nИнженер из Казани.",
     "Письмо.md": "Вчера приходила Анна Петрова с письмом.",
 }
-Write = Callable[[dict[str, str | bytes]], Path]
-AddPath = Callable[..., AddReport]
-
-
-@pytest.fixture
-def corpus(vault: Write, add_path: AddPath, engine: Engine) -> Engine:
-    add_path(vault(NOTES))
-    return engine
 
 
 def counts(found: EntityMap) -> dict[str, int]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
-from citewell.domain.library import AddReport
 from citewell.domain.queries import Filters
 
 NOTES: dict[str, str | bytes] = {
@@ -19,14 +15,6 @@ NOTES: dict[str, str | bytes] = {
     "Kelp.md": "Kelp grows at 1.8 metres. Ask @kelpwife about version 1.4.2 of the plan.",
     "page.txt": "A visitor wrote that the lamp shone brightly over Leith harbour.",
 }
-Write = Callable[[dict[str, str | bytes]], Path]
-AddPath = Callable[..., AddReport]
-
-
-@pytest.fixture
-def corpus(vault: Write, add_path: AddPath, engine: Engine) -> Engine:
-    add_path(vault(NOTES))
-    return engine
 
 
 def test_the_passage_that_answers_comes_first_and_says_why(corpus: Engine) -> None:

@@ -7,20 +7,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
-from citewell.domain.library import AddReport
 from citewell.domain.queries import Filters
 from citewell.domain.runs import RunResult
 from citewell.domain.topics import TopicBrief
 from citewell.evals.sample import sample_corpus
 from citewell.settings import Settings
+from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {
     "Kelp farm.md": "---\ntags: [kelp, farm]\n---\n# Kelp farm\nThe kelp lines of Solveig Haraldsen hang in Selwick"
@@ -34,14 +32,6 @@ NOTES: dict[str, str | bytes] = {
     "昆布.md": "---\naliases: [konbu]\n---\n# 昆布\n利尻の昆布は出汁によい。[[沢田恵美]]に聞いた。",
     "People/沢田恵美.md": "---\ntags: [人物]\n---\n昆布の研究者。",
 }
-Write = Callable[[dict[str, str | bytes]], Path]
-AddPath = Callable[..., AddReport]
-
-
-@pytest.fixture
-def corpus(vault: Write, add_path: AddPath, engine: Engine) -> Engine:
-    add_path(vault(NOTES))
-    return engine
 
 
 def seeds(brief: TopicBrief) -> set[str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
-from citewell.domain.library import AddReport
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters
+from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {
     "Ferry.md": "# Ferry\nThe ferry leaves Kirkhaven at eight. The harbour timetable hangs on the pier.",
@@ -21,14 +18,6 @@ NOTES: dict[str, str | bytes] = {
     "Kelp.md": "# Kelp\nKelp grows at 1.8 metres.",
     "Timetable.md": "# Timetable\nSee the board.",
 }
-Write = Callable[[dict[str, str | bytes]], Path]
-AddPath = Callable[..., AddReport]
-
-
-@pytest.fixture
-def corpus(vault: Write, add_path: AddPath, engine: Engine) -> Engine:
-    add_path(vault(NOTES))
-    return engine
 
 
 def keys(pack: ResearchPack) -> list[str]:

@@ -61,7 +61,9 @@ class Commonness:
 class LexicalIndex(Protocol):
     """Finds chunks by their words. Filters apply before ranking."""
 
-    def rank(self, query: LexicalQuery, filters: Filters, limit: int) -> Sequence[Candidate]: ...
+    def rank(self, query: LexicalQuery, filters: Filters, limit: int) -> Sequence[Candidate]:
+        """The best chunk of each of the best `limit` documents."""
+        ...
 
     def frequencies(self, forms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each form occurs."""

@@ -28,10 +28,9 @@ from citewell.domain.topics import (
     TextSpan,
 )
 from citewell.packs.near_names import KnownName, most_like, nearest_names
-from citewell.packs.topic_brief import LOOK_DEEPER, TopicStore, file_name, read_document
+from citewell.packs.topic_brief import TopicStore, file_name, read_document
 from citewell.planning.lexical import phrase_of
 from citewell.planning.normalizer import check_question
-from citewell.retrieval.fusion import best_chunks
 
 DOCUMENT_LIMIT, MAX_DOCUMENTS = 20, 60
 READ_CHARS = 60_000
@@ -201,8 +200,8 @@ class EntityMaps:
         return self._read([(document, places[document.source_key]) for document in found])
 
     def _mentioning(self, names: Sequence[str], filters: Filters, limit: int) -> list[tuple[Document, int]]:
-        candidates = self._store.rank(self._phrases(names), filters, limit * LOOK_DEEPER)
-        return [(found.document, found.chunk.start) for found in best_chunks(candidates)[:limit]]
+        candidates = self._store.rank(self._phrases(names), filters, limit)
+        return [(found.document, found.chunk.start) for found in candidates]
 
     def _phrases(self, names: Sequence[str]) -> LexicalQuery:
         languages = self._store.languages()

@@ -32,7 +32,7 @@ MAX_SEEDS, MAX_RELATED = 20, 12
 # How much of a document is looked through for names and sentences.
 SEED_CHARS, RELATED_CHARS = 20_000, 4_000
 # A long document may fill the top of a ranking with its own chunks, and some documents are turned away.
-LOOK_DEEPER = 6
+_LOOK_DEEPER = 3
 _OTHER_NAMES = 3
 _TAGGED = 4
 # A document that has less of the topic's words than this, the rarer ones heavier, is about something else.
@@ -130,12 +130,12 @@ class TopicBriefs:
         results = [
             (
                 Variant("original", name, 1.0 if n == 0 else 0.7),
-                self._store.rank(query, filters, limit * LOOK_DEEPER),
+                self._store.rank(query, filters, limit * _LOOK_DEEPER),
             )
             for n, (name, query) in enumerate(zip(names, queries, strict=True))
         ]
         weighed = [(query, rarity(term_chunks(self._store, query), self._store.chunk_count())) for query in queries]
-        fitting = (fused.candidate for fused in fuse(results)[: 3 * limit])
+        fitting = (fused.candidate for fused in fuse(results)[: limit * _LOOK_DEEPER])
         return [candidate for candidate in fitting if self._speaks_of(candidate, weighed)][:limit]
 
     def _speaks_of(self, candidate: Candidate, queries: Iterable[tuple[LexicalQuery, dict[str, float]]]) -> bool:

@@ -22,14 +22,6 @@ class Fused:
     best: str
 
 
-def best_chunks(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best chunk of each document, in rank order."""
-    seen: dict[str, Candidate] = {}
-    for candidate in candidates:
-        seen.setdefault(candidate.document.source_key, candidate)
-    return list(seen.values())
-
-
 def fuse(results: Sequence[tuple[Variant, Sequence[Candidate]]]) -> list[Fused]:
     """Each document once: its best share of a query's top score, weighted by the query."""
     fused: dict[str, Fused] = {}
@@ -37,7 +29,7 @@ def fuse(results: Sequence[tuple[Variant, Sequence[Candidate]]]) -> list[Fused]:
         if not candidates:
             continue
         top = max(candidates[0].score, 1e-9)
-        for candidate in best_chunks(candidates):
+        for candidate in candidates:
             key = candidate.document.source_key
             base = variant.weight * max(candidate.score, 0.0) / top
             fused[key] = _better(fused.get(key), Fused(candidate, base, (variant.kind,), variant.kind))

@@ -17,6 +17,9 @@ from citewell.domain.documents import Chunk, Document
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, Phrase
 
+# A long document may fill the top with its own chunks; looking deeper keeps room for the others.
+_CHUNKS_A_DOCUMENT = 6
+
 
 def write_batch(connection: apsw.Connection, batch: IndexBatch) -> None:
     """Bring the full-text index into step. At the end of a transaction, because FTS5 writes what it holds in memory to
@@ -40,7 +43,7 @@ def quoted(form: str) -> str:
 
 
 def rank(connection: apsw.Connection, query: LexicalQuery, filters: Filters, limit: int) -> list[Candidate]:
-    """The best chunks for a query among the documents the filters let through."""
+    """The best chunk of each of the best documents that the filters let through, by FTS5's own ranking."""
     expression = match_expression(query)
     if not expression:
         return []
@@ -51,10 +54,13 @@ def rank(connection: apsw.Connection, query: LexicalQuery, filters: Filters, lim
         " FROM chunk_terms t JOIN chunks c ON c.id = t.rowid JOIN documents d ON d.id = c.document_id"
         " JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
         f" WHERE t.chunk_terms MATCH ? AND {where.sql} ORDER BY t.rank, c.id LIMIT ?",
-        (expression, *where.bindings, limit),
+        (expression, *where.bindings, limit * _CHUNKS_A_DOCUMENT),
     )
-    tags = tags_of(connection, [int(row[7]) for row in rows])
-    return [_candidate(row, tags) for row in rows]
+    best: dict[int, tuple[Any, ...]] = {}
+    for row in rows:
+        best.setdefault(int(row[7]), row)
+    tags = tags_of(connection, list(best))
+    return [_candidate(row, tags) for row in best.values()][:limit]
 
 
 def candidates(connection: apsw.Connection, scored: Sequence[tuple[int, float]]) -> list[Candidate]:
