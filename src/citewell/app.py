@@ -34,6 +34,7 @@ from citewell.text.canonical import canonicalize
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
+    from citewell.domain.chat import ChatModel
     from citewell.domain.events import RunEvent
     from citewell.domain.library import (
         AddReport,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     )
     from citewell.domain.packs import ResearchPack
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
-    from citewell.domain.runs import RunProfile, RunResult, Surface
+    from citewell.domain.runs import ModelChoice, RunProfile, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.recording.store import RunStore
@@ -106,15 +107,13 @@ class Engine:
     @cached_property
     def runs(self) -> RunDesk:
         """Runs: start, resume, watch, replay, compare, put away."""
-        from citewell.recording.redaction import Redactor
         from citewell.runner.desk import RunDesk
 
-        redactor = Redactor(secret_values(self.settings), self.settings.data_dir)
-        return RunDesk(lambda: self.run_store, self._outside, self._clock, self.settings.data_dir, redactor.redact)
+        return RunDesk(lambda: self.run_store, self._outside, self._clock, self.settings.data_dir, self._redact)
 
     def _outside(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
-        from citewell.runner.outside import CorpusOutside
+        from citewell.runner.outside import Outside
 
         def view(lookup: str, query: str, max_chars: int) -> DocumentView:
             return self._view(lookup, query, "evidence", max_chars)
@@ -122,7 +121,19 @@ class Engine:
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
-        return CorpusOutside(self.corpus, view, keep, self.semantic_lane).perform
+        return Outside(self.corpus, view, keep, self.semantic_lane, lambda: self.chat, self._redact).perform
+
+    @cached_property
+    def chat(self) -> ChatModel:
+        """The language models that the settings name."""
+        from citewell.models.chat import open_chat
+
+        return open_chat(self.settings)
+
+    def _redact(self, text: str) -> str:
+        from citewell.recording.redaction import Redactor
+
+        return Redactor(secret_values(self.settings), self.settings.data_dir).redact(text)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -455,10 +466,12 @@ class Engine:
         max_evidence_chars: int | None = None,
         deadline_seconds: float | None = None,
         traced: bool = True,
+        models: ModelChoice | None = None,
     ) -> AsyncIterator[RunEvent | RunResult]:
         """Answer a question in a recorded run; events come as they happen, the result comes last."""
-        from citewell.domain.runs import RunRequest
+        from citewell.domain.runs import ModelChoice, RunRequest
         from citewell.planning.chat_prompt import checked_prompt
+        from citewell.runner.choosing import model_use
         from citewell.runner.profiles import PROFILES
         from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
 
@@ -481,7 +494,7 @@ class Engine:
             topic=_topic(chosen.topic),
             topic_brief=chosen.topic_brief,
             deadline_seconds=deadline_seconds,
-            configured_model=self.settings.model,
+            models=model_use(self.settings, lambda: self.chat, models or ModelChoice()),
             semantic=self._semantic_use(chosen.semantic),
         )
         return self.runs.start(request, traced=traced)

@@ -15,7 +15,9 @@ from markdown_it.token import Token
 from citewell.domain.answers import Contradiction
 from citewell.domain.runs import Failure, RunResult
 from citewell.recording.log import Entry, chained
-from citewell.recording.rendering import decision_in_words, escape, fence, render_markdown, wikilink
+from citewell.recording.markdown import escape, fence, wikilink
+from citewell.recording.rendering import render_markdown
+from citewell.recording.timeline import decision_in_words
 from citewell.recording.trace import read_trace, write_trace
 from recording.builders import events, plan, result
 

@@ -153,8 +153,11 @@ def test_a_deadline_while_gathering_still_gives_an_answer_marked_incomplete() ->
     assert "incomplete" in taken.state.warnings
 
 
-def test_a_second_deadline_ends_the_run() -> None:
-    taken, _ = play(PlanMade(plan()), FOUND, DeadlinePassed(), DeadlinePassed())
+def test_the_third_deadline_ends_the_run() -> None:
+    """The first ends gathering, the second lets go of a model that still writes, the third ends everything."""
+    late, _ = play(PlanMade(plan()), FOUND, DeadlinePassed(), DeadlinePassed())
+    assert [type(action) for action in late.actions] == [Prepare]
+    taken, _ = play(PlanMade(plan()), FOUND, DeadlinePassed(), DeadlinePassed(), DeadlinePassed())
     assert (taken.state.stop_reason, taken.actions) == ("timeout_exceeded", ())
 
 

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from citewell.domain.runs import RunResult, RunSummary
 from citewell.recording.log import Entry, MemoryLog
 from citewell.recording.owners import this_process
 from citewell.runner.actions import Action, Observation
-from citewell.runner.driver import Driver
+from citewell.runner.driver import Driver, Perform
 from citewell.runner.playback import fold, replay
 from citewell.runner.result import result_of
 from citewell.settings import Settings
@@ -158,10 +158,10 @@ def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeati
     events, result = ask(corpus)
     performed: list[str] = []
 
-    def counting(perform: Callable[[Action], Awaitable[Observation]]) -> Callable[[Action], Awaitable[Observation]]:
-        async def counted(action: Action) -> Observation:
+    def counting(perform: Perform) -> Perform:
+        async def counted(action: Action, on_text: Callable[[str], None]) -> Observation:
             performed.append(type(action).__name__)
-            return await perform(action)
+            return await perform(action, on_text)
 
         return counted
 
@@ -217,7 +217,7 @@ def test_a_finished_run_cannot_be_resumed_or_cancelled(corpus: Engine) -> None:
         corpus.runs.control(result.run_id, "cancel")
 
 
-async def never(action: Action) -> Observation:
+async def never(action: Action, on_text: Callable[[str], None]) -> Observation:
     """An outside that does not answer."""
     await asyncio.Event().wait()
     raise AssertionError("unreachable")

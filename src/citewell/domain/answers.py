@@ -9,7 +9,9 @@ from citewell.domain.documents import Role, SourceType, Span
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
 Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
-SentenceKind = Literal["claim", "refusal"]
+# A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
+SentenceKind = Literal["claim", "refusal", "heading", "gap"]
+Writer = Literal["extractive", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,12 @@ class Draft:
     refused: bool
     reason: str = ""
     repair: bool = False
+    written_by: Writer = "extractive"
+    # Marks that point at nothing in the evidence, as they were written.
+    bad_marks: tuple[str, ...] = ()
+    # Why it cannot be used as it is: the one repair is told this.
+    problems: tuple[str, ...] = ()
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,7 @@ class CheckedSentence:
     citations: tuple[int, ...]
     quote: Quote | None = None
     reason: str = ""
+    kind: SentenceKind = "claim"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Concept:
 
 # A side of a comparison, a topic with a year, a topic alone, what a correction puts in place of what was asked before.
 VariantKind = Literal[
-    "original", "content", "anchors", "phrase", "title", "side", "dated", "topic", "correction", "follow_up"
+    "original", "content", "anchors", "phrase", "title", "side", "dated", "topic", "correction", "follow_up", "planner"
 ]
 
 FamilyName = Literal[

@@ -72,8 +72,10 @@ class CitationChange:
 
 @dataclass(frozen=True, slots=True)
 class CostChange:
-    before: float
-    after: float
+    """USD of each; None where it is not known."""
+
+    before: float | None
+    after: float | None
 
 
 @dataclass(frozen=True, slots=True)

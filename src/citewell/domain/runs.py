@@ -14,6 +14,7 @@ from citewell.domain.answers import (
     Gate,
     Truncation,
 )
+from citewell.domain.chat import ChatPurpose, Price
 from citewell.domain.evidence import Answerability
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack
@@ -74,8 +75,6 @@ class Budget:
     loops: int = 0
     reads: int = 0
     queries: int = 0
-    max_cost_usd: float | None = None
-    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,25 @@ class Spend:
     model_calls: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
+    # Calls whose cost nobody knows: with one of them the whole cost is unknown, not nothing.
+    unpriced_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a model, as metrics and traces tell it."""
+
+    purpose: ChatPurpose
+    model: str
+    provider: str = ""
+    input_chars: int = 0
+    output_chars: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    tokens_are_reported: bool = False
+    cost_usd: float | None = None
+    attempts: int = 1
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +117,36 @@ class Failure:
     stage: Stage
     code: str
     message: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What a caller may choose about models; None leaves what is set. An empty model is the one that is set."""
+
+    model: str | None = None
+    planner: bool | None = None
+    planner_model: str | None = None
+    planner_seconds: float | None = None
+    max_cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """Which models a run may ask, what they cost, and what it may spend; resolved before it starts."""
+
+    writer: str = "extractive"
+    planner: str = ""
+    writer_price: Price | None = None
+    planner_price: Price | None = None
+    is_hosted: bool = False
+    max_cost_usd: float | None = None
+    max_output_tokens: int = 1_000
+    planner_seconds: float = 20.0
+
+    @property
+    def writes(self) -> bool:
+        return self.writer != "extractive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +159,10 @@ class RunRequest:
     filters: Filters
     limits: Limits
     max_evidence_chars: int
-    model: str = "extractive"
+    models: ModelUse = field(default_factory=ModelUse)
     topic: str | None = None
     topic_brief: bool | None = None
     deadline_seconds: float | None = None
-    configured_model: str = "extractive"
     semantic: SemanticUse = "off"
 
 
@@ -193,7 +240,10 @@ class RunMetrics:
     candidates_after_dedupe: int = 0
     model_calls: int = 0
     tokens: int = 0
-    cost_usd: float = 0.0
+    # None: some call has no known price, so the cost is unknown (and at least `known_cost_usd`).
+    cost_usd: float | None = 0.0
+    known_cost_usd: float = 0.0
+    calls: tuple[ModelCall, ...] = ()
     evidence_chars: int = 0
     answer_chars: int = 0
     unsupported_rate: float = 0.0

@@ -48,7 +48,8 @@ from citewell.recording.folders import (
     take_away,
 )
 from citewell.recording.log import canonical_json, verify_chain
-from citewell.recording.rendering import escape, fence, rejected_answer, render_markdown
+from citewell.recording.markdown import escape, fence
+from citewell.recording.rendering import rejected_answer, render_markdown
 from citewell.recording.trace_document import (
     TRACE_SCHEMA,
     Artifact,
@@ -122,7 +123,7 @@ def trace_files(
     request = _request(result.run_id, events)
     files = {
         "run.md": render_markdown(result, events, draft=draft).encode("utf-8"),
-        "planner-input.md": _planner_input(request, plan).encode("utf-8"),
+        "planner-input.md": _planner_input(request, plan, events).encode("utf-8"),
         "planner-output.json": _readable_json(plan),
         "synthesis-input.md": (_SYNTHESIS_HEAD + fence(synthesis_input)).encode("utf-8", "backslashreplace"),
         "log.jsonl": b"".join(canonical_json(event) + b"\n" for event in events),
@@ -197,7 +198,7 @@ def _synthesis(result: RunResult, refused: str | None) -> Synthesis:
     )
 
 
-def _planner_input(request: RunRequest, plan: QueryPlan | None) -> str:
+def _planner_input(request: RunRequest, plan: QueryPlan | None, events: Sequence[RunEvent]) -> str:
     given = {
         "question": request.question,
         "filters": request.filters,
@@ -206,7 +207,22 @@ def _planner_input(request: RunRequest, plan: QueryPlan | None) -> str:
     }
     planner = f"Planner: {escape(plan.planner)}" if plan else "Nothing was planned."
     options = fence(_readable_json(given).decode("utf-8").rstrip("\n"), "json")
-    return f"# Planner input\n\n{planner}\n\n> {escape(request.question)}\n\n{options}"
+    asked = "".join(_prompt(event.body["body"]["request"]) for event in events if _asks_planner(event))
+    return f"# Planner input\n\n{planner}\n\n> {escape(request.question)}\n\n{options}{asked}"
+
+
+def _asks_planner(event: RunEvent) -> bool:
+    if event.kind != "action_intended" or event.body.get("action") != "Ask":
+        return False
+    return bool(event.body["body"]["request"]["purpose"] == "plan")
+
+
+def _prompt(request: dict[str, Any]) -> str:
+    """What a model was asked, message by message."""
+    messages = "".join(
+        f"\n### {escape(message['role'])}\n\n{fence(message['content'])}" for message in request["messages"]
+    )
+    return f"\n## Asked of {escape(request['model'])}\n{messages}"
 
 
 def _readable_json(value: object) -> bytes:

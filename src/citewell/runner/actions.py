@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticUse
@@ -20,6 +21,7 @@ from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import JudgeResult, Stage
 from citewell.domain.topics import TopicBrief
+from citewell.planning.planner import Merged
 
 # Actions
 
@@ -72,6 +74,22 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """One call of a model: planning, writing, repairing or reviewing."""
+
+    request: ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """Read a planning model's reply and add what is good in it to the plan."""
+
+    plan: QueryPlan
+    reply: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeCoverage:
     pack: ResearchPack
     retries_left: int
@@ -83,6 +101,7 @@ class JudgeCoverage:
 class Prepare:
     pack: ResearchPack
     max_evidence_chars: int
+    rules_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,16 @@ class Extract:
 
     prepared: PreparedSynthesis
     plan: QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDraft:
+    """Read what a model wrote: sentences, marks, what they point at."""
+
+    reply: str
+    prepared: PreparedSynthesis
+    is_repair: bool
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +137,24 @@ class KeepTexts:
     texts: tuple[tuple[str, str], ...]
 
 
-Action = MakePlan | Retrieve | BriefTopic | Inspect | Expand | JudgeCoverage | Prepare | Extract | Verify | KeepTexts
+Action = (
+    MakePlan
+    | Ask
+    | MergePlan
+    | Retrieve
+    | BriefTopic
+    | Inspect
+    | Expand
+    | JudgeCoverage
+    | Prepare
+    | Extract
+    | ReadDraft
+    | Verify
+    | KeepTexts
+)
 ActionKind = Literal["io", "compute"]
 
-IO_ACTIONS = (Retrieve, BriefTopic, Inspect, Expand, KeepTexts)
+IO_ACTIONS = (Ask, Retrieve, BriefTopic, Inspect, Expand, KeepTexts)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -120,6 +163,7 @@ def kind_of(action: Action) -> ActionKind:
 
 STAGES: dict[type[Any], Stage] = {
     MakePlan: "plan",
+    MergePlan: "plan",
     Retrieve: "retrieve",
     BriefTopic: "retrieve",
     Inspect: "inspect_top",
@@ -127,8 +171,17 @@ STAGES: dict[type[Any], Stage] = {
     Expand: "optional_expand_or_retry",
     Prepare: "prepare_synthesis",
     Extract: "synthesize",
+    ReadDraft: "synthesize",
     Verify: "verify",
     KeepTexts: "persist_trace",
+}
+
+
+ASK_STAGES: dict[ChatPurpose, Stage] = {
+    "plan": "plan",
+    "write": "synthesize",
+    "repair": "synthesize",
+    "review": "verify",
 }
 
 
@@ -136,6 +189,8 @@ def stage_of(action: Action) -> Stage:
     """The stage an action belongs to; a second retrieval is the retry."""
     if isinstance(action, Retrieve) and action.attempt > 1:
         return "optional_expand_or_retry"
+    if isinstance(action, Ask):
+        return ASK_STAGES[action.request.purpose]
     return STAGES[type(action)]
 
 
@@ -145,6 +200,30 @@ def stage_of(action: Action) -> Stage:
 @dataclass(frozen=True, slots=True)
 class PlanMade:
     plan: QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """What a model answered."""
+
+    reply: ChatReply
+
+
+@dataclass(frozen=True, slots=True)
+class AskFailed:
+    """A model that gave no usable reply, and what was spent on it."""
+
+    problem: ChatProblem
+    message: str
+    fix: str
+    usage: Usage
+    cost_usd: float | None
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMerged:
+    merged: Merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +297,9 @@ class DeadlinePassed:
 
 Observation = (
     PlanMade
+    | Replied
+    | AskFailed
+    | PlanMerged
     | Retrieved
     | TopicBriefed
     | Inspected
@@ -238,6 +320,9 @@ _OBSERVATIONS: dict[str, type[Any]] = {
     entry.__name__: entry
     for entry in (
         PlanMade,
+        Replied,
+        AskFailed,
+        PlanMerged,
         Retrieved,
         TopicBriefed,
         Inspected,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import assert_never
 
 from citewell.planning.chat_prompt import parse_chat_prompt
+from citewell.planning.planner import merge_planned
 from citewell.planning.strategy import plan_question
 from citewell.runner.actions import (
     Action,
+    Ask,
     BriefTopic,
     Drafted,
     Expand,
@@ -17,15 +19,19 @@ from citewell.runner.actions import (
     Judged,
     KeepTexts,
     MakePlan,
+    MergePlan,
     Observation,
     PlanMade,
+    PlanMerged,
     Prepare,
     Prepared,
+    ReadDraft,
     Retrieve,
     Verified,
     Verify,
 )
 from citewell.runner.judge import judge
+from citewell.synthesis.drafting import read_answer
 from citewell.synthesis.extract import extract
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.verify import verify
@@ -45,6 +51,8 @@ def compute(action: Action) -> Observation:
                     include_topic_brief=action.topic_brief,
                 )
             )
+        case MergePlan():
+            return PlanMerged(merge_planned(action.plan, action.reply, action.model))
         case JudgeCoverage():
             result = judge(
                 action.pack,
@@ -54,12 +62,15 @@ def compute(action: Action) -> Observation:
             )
             return Judged(result)
         case Prepare():
-            return Prepared(prepare_synthesis(action.pack, action.max_evidence_chars))
+            return Prepared(prepare_synthesis(action.pack, action.max_evidence_chars, action.rules_chars))
         case Extract():
             return Drafted(extract(action.prepared, action.plan))
+        case ReadDraft():
+            draft = read_answer(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
+            return Drafted(draft)
         case Verify():
             return Verified(verify(action.question, action.draft, action.prepared, action.plan))
-        case Retrieve() | BriefTopic() | Inspect() | Expand() | KeepTexts():
+        case Ask() | Retrieve() | BriefTopic() | Inspect() | Expand() | KeepTexts():
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:
             assert_never(action)

@@ -24,6 +24,7 @@ from citewell.runner.actions import (
     kind_of,
 )
 from citewell.runner.compute import compute
+from citewell.runner.display import Display
 from citewell.runner.machine import Step, begin, step
 from citewell.runner.playback import (
     Position,
@@ -32,11 +33,20 @@ from citewell.runner.playback import (
     observation_entry,
     opening_entry,
 )
+from citewell.runner.playbooks.answering import ANSWER_GRACE_SECONDS
 from citewell.runner.profiles import SYNTHESIS_RESERVE_SECONDS
 from citewell.runner.result import result_of
 
-Perform = Callable[[Action], Awaitable[Observation]]
+# Performs an io action; text that a model writes is told as it comes.
+Perform = Callable[[Action, Callable[[str], None]], Awaitable[Observation]]
 CONTROL_POLL_SECONDS = 0.2
+
+
+class _ToShow:
+    """There is something to show while an action still runs."""
+
+
+_TO_SHOW = _ToShow()
 _CONTROLS: dict[str, Callable[[], Observation]] = {"cancel": CancelRequested, "finish": FinishRequested}
 
 
@@ -60,6 +70,7 @@ class Driver:
         self._tool_version = ""
         self._offset = 0.0
         self._deadline_told = 0
+        self._display = Display()
 
     async def start(self, request: RunRequest, tool_version: str) -> AsyncIterator[RunEvent | RunResult]:
         """Execute a new run; the last thing that comes is its result."""
@@ -89,7 +100,12 @@ class Driver:
                 if task is None or action is not running:
                     await _let_go(task)
                     task, running = asyncio.ensure_future(self._do(action)), action
-                control = await self._wait(task, started)
+                waited = await self._wait(task, started)
+                if waited is _TO_SHOW:
+                    for event in await self._record(self._display.take()):
+                        yield event
+                    continue
+                control = None if isinstance(waited, _ToShow) else waited
                 elapsed = self._offset + self._clock.monotonic() - started
                 if control is None:
                     entry, observation, task = observation_entry(action, task.result(), elapsed), task.result(), None
@@ -106,7 +122,8 @@ class Driver:
     ) -> list[RunEvent]:
         before = self._step.state.stage
         self._step = step(self._step.state, observation, elapsed, action)
-        return await self._record([entry, *self._entries(before, action if is_running else None)])
+        shown = self._display.after(observation, self._step.state)
+        return await self._record([*shown, entry, *self._entries(before, action if is_running else None)])
 
     def _entries(self, stage_before: Stage, running: Action | None) -> list[Entry]:
         return entries_after(self._log.run_id, self._step, stage_before, running, self._tool_version)
@@ -115,9 +132,11 @@ class Driver:
         # Off the event loop: a commit waits for the disk.
         return await asyncio.to_thread(self._log.append, entries, self._clock.now()) if entries else []
 
-    async def _wait(self, task: asyncio.Task[Observation], started: float) -> Observation | None:
-        """Wait for the action, a control or a deadline, whichever is first; None means the action is done."""
+    async def _wait(self, task: asyncio.Task[Observation], started: float) -> Observation | _ToShow | None:
+        """Wait for the action, a control, a deadline or something to show, whichever is first; None: it is done."""
         while True:
+            if self._display.is_waiting:
+                return _TO_SHOW
             for control in self._log.controls():
                 if control in _CONTROLS:
                     return _CONTROLS[control]()
@@ -125,23 +144,29 @@ class Driver:
             if left <= 0:
                 self._deadline_told += 1
                 return DeadlinePassed()
-            done, _ = await asyncio.wait({task}, timeout=min(self._poll_seconds, left))
-            if done:
+            woken = asyncio.ensure_future(self._display.woken.wait())
+            try:
+                await asyncio.wait(
+                    {task, woken}, timeout=min(self._poll_seconds, left), return_when=asyncio.FIRST_COMPLETED
+                )
+            finally:
+                woken.cancel()
+            if task.done() and not self._display.is_waiting:
                 return None
 
     def _time_left(self, started: float) -> float:
-        """Until gathering must end; once that was said, until the answer must."""
+        """Until gathering must end; then until a model must stop writing; then until everything must."""
         budget = self._step.state.budget.seconds
-        reserve = min(SYNTHESIS_RESERVE_SECONDS, budget * 0.3) if self._deadline_told == 0 else 0.0
-        if self._deadline_told > 1:
+        reserves = (min(SYNTHESIS_RESERVE_SECONDS, budget * 0.3), min(ANSWER_GRACE_SECONDS, budget * 0.1), 0.0)
+        if self._deadline_told >= len(reserves):
             return float("inf")
-        return budget - reserve - (self._offset + self._clock.monotonic() - started)
+        return budget - reserves[self._deadline_told] - (self._offset + self._clock.monotonic() - started)
 
     async def _do(self, action: Action) -> Observation:
         try:
             if kind_of(action) == "compute":
                 return await asyncio.to_thread(compute, action)
-            return await self._perform(action)
+            return await self._perform(action, self._display.open(action, self._step.state))
         except CitewellError as error:
             return ActionFailed(error.code, self._redact(error.message))
         except Exception as error:  # noqa: BLE001  the driver's boundary: recorded as what the run saw

@@ -55,17 +55,15 @@ def step(state: RunState, observation: Observation, elapsed: float, pending: Act
             return _stopped(state, "cancelled", "cancelled on request")
         case FinishRequested():
             return _hurried(state, None, pending, "asked to finish with what is there")
-        case DeadlinePassed() if state.finish_requested:
-            return _stopped(state, "timeout_exceeded", "the time for the answer is over too")
         case DeadlinePassed():
-            return _hurried(state, "timeout_exceeded", pending, "the time for gathering is over")
+            return _late(replace(state, deadlines=state.deadlines + 1), pending)
         case ActionFailed(code=code, message=message) if pending is not None:
             failure = Failure(stage_of(pending), code, message)
             return _taken(state, PLAYBOOKS[state.request.profile].failed(state, pending, failure))
     state = replace(state, steps=state.steps + 1)
     if state.steps > MAX_STEPS:
         return _stopped(state, "max_steps_reached", f"more than {MAX_STEPS} steps")
-    return _taken(state, PLAYBOOKS[state.request.profile].observed(state, observation))
+    return _taken(state, PLAYBOOKS[state.request.profile].observed(state, observation, pending))
 
 
 def _timed(state: RunState, elapsed: float, pending: Action | None) -> RunState:
@@ -86,6 +84,22 @@ def _taken(state: RunState, play: Play) -> Step:
 
 def _stopped(state: RunState, reason: StopReason, why: str) -> Step:
     return Step(replace(state, stop_reason=reason), (), (Decision("stopped", {"stop_reason": reason, "why": why}),))
+
+
+def _late(state: RunState, pending: Action | None) -> Step:
+    """Three deadlines: gathering ends, a model stops writing, everything stops."""
+    if state.deadlines == 1 and pending is not None and stage_of(pending) in _ANSWERING:
+        return Step(state, (pending,))
+    if state.deadlines == 1:
+        return _hurried(state, "timeout_exceeded", pending, "the time for gathering is over")
+    if state.deadlines == 2:
+        decision = Decision("writing_ended", {"why": "the time for writing is over"})
+        play = PLAYBOOKS[state.request.profile].writing_over(state, pending)
+        return _taken(play.state, replace(play, decisions=(decision, *play.decisions)))
+    return _stopped(state, "timeout_exceeded", "the time for the answer is over too")
+
+
+_ANSWERING: tuple[Stage, ...] = ("prepare_synthesis", "synthesize", "verify", "persist_trace")
 
 
 def _hurried(state: RunState, reason: StopReason | None, pending: Action | None, why: str) -> Step:

@@ -1,11 +1,13 @@
-"""The outside of a run over the corpus: performs its io actions."""
+"""The outside of a run, the corpus and the models: performs its io actions."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
+from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.documents import DocumentView
 from citewell.domain.errors import NotFound
 from citewell.packs.build import PackBuilder, PackStore
@@ -14,6 +16,8 @@ from citewell.packs.topic_brief import TopicBriefs, TopicStore
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
+    Ask,
+    AskFailed,
     BriefTopic,
     Expand,
     Expanded,
@@ -21,6 +25,7 @@ from citewell.runner.actions import (
     Inspected,
     KeepTexts,
     Observation,
+    Replied,
     Retrieve,
     Retrieved,
     TextsKept,
@@ -42,18 +47,41 @@ class CorpusStore(PackStore, TopicStore, Protocol):
     """What a run asks of the corpus."""
 
 
-class CorpusOutside:
-    """The corpus as a run reaches it."""
+class Outside:
+    """The corpus and the models as a run reaches them."""
 
-    def __init__(self, store: CorpusStore, view: View, keep: Keep, open_lane: OpenLane) -> None:
+    def __init__(
+        self,
+        store: CorpusStore,
+        view: View,
+        keep: Keep,
+        open_lane: OpenLane,
+        open_chat: Callable[[], ChatModel],
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        self._open_chat = open_chat
+        self._redact = redact
         self._store = store
         self._open_lane = open_lane
         self._view = view
         self._keep = keep
 
-    async def perform(self, action: Action) -> Observation:
-        """Do one io action, off the event loop."""
+    async def perform(self, action: Action, on_text: Callable[[str], None]) -> Observation:
+        """Do one io action, off the event loop; a model is asked on it, so that cancelling closes the connection."""
+        if isinstance(action, Ask):
+            return await self._ask(action, on_text)
         return await asyncio.to_thread(self._do, action)
+
+    async def _ask(self, action: Ask, on_text: Callable[[str], None]) -> Observation:
+        streams = action.request.purpose in ("write", "repair")
+        try:
+            model = await asyncio.to_thread(self._open_chat)
+            reply = await model.chat(action.request, on_text if streams else None)
+        except ChatFailed as failed:
+            usage, cost = failed.usage, failed.cost_usd
+            message, fix = self._redact(failed.message), self._redact(failed.fix)
+            return AskFailed(failed.problem, message, fix, usage, cost, failed.attempts)
+        return Replied(replace(reply, text=self._redact(reply.text)))
 
     def _do(self, action: Action) -> Observation:
         match action:

@@ -220,7 +220,7 @@ def replay_tolerant(events: Sequence[RunEvent]) -> tuple[RunResult, tuple[str, .
 def _stand_in(run_id: str, action: Action, recorded: dict[str, list[RunEvent]], notes: list[str]) -> Observation:
     """The recorded observation of this kind that is next in line, whether or not it answers this very action."""
     name = type(action).__name__
-    waiting = recorded.get(_ANSWERS[name], [])
+    waiting = recorded.get(name, [])
     if not waiting:
         raise WorkFailed(
             f"Today's code asks for {name}, which run {run_id} never recorded.",
@@ -237,18 +237,13 @@ def _recorded_times(events: Sequence[RunEvent]) -> list[float]:
     return [float(event.body["elapsed"]) for event in observed]
 
 
-_ANSWERS = {
-    "Retrieve": "Retrieved",
-    "BriefTopic": "TopicBriefed",
-    "Inspect": "Inspected",
-    "Expand": "Expanded",
-    "KeepTexts": "TextsKept",
-}
-
-
 def _recorded_observations(events: Sequence[RunEvent]) -> dict[str, list[RunEvent]]:
+    """What was seen of the outside, by the kind of action that asked for it."""
     found: dict[str, list[RunEvent]] = {}
+    asked: dict[str, str] = {}
     for event in events:
-        if event.kind == "observation_recorded" and event.body["kind"] == "io":
-            found.setdefault(event.body["observation"]["type"], []).append(event)
+        if event.kind == "action_intended":
+            asked[event.body["digest"]] = event.body["action"]
+        elif event.kind == "observation_recorded" and event.body["kind"] == "io":
+            found.setdefault(asked.get(event.body["answers"], ""), []).append(event)
     return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from citewell import __version__
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
 from citewell.runner.state import RunState
+from citewell.synthesis.prompt import PROMPT_VERSION
 
-PROMPT_VERSION = "extractive.v1"
+EXTRACTIVE_VERSION = "extractive.v1"
 
 
 def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> RunResult:
@@ -15,6 +18,7 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
     assert state.stop_reason is not None
     verification = state.verification
     status = answer_status(state)
+    by = _answered_by(state)
     shown = verification if verification is not None and status in ("ok", "ok_truncated", "no_evidence") else None
     return RunResult(
         run_id=run_id,
@@ -30,11 +34,11 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         contradictions=shown.contradictions if shown else (),
         stop_reason=state.stop_reason,
         warnings=tuple(dict.fromkeys(state.warnings)),
-        provider="citewell",
-        model=state.request.model,
-        tool="extractive",
+        provider=by.provider,
+        model=by.model,
+        tool=by.tool,
         tool_version=tool_version,
-        prompt_version=PROMPT_VERSION,
+        prompt_version=by.prompt_version,
         metrics=metrics_of(state),
         gates=verification.gates if verification else (),
         flow=flow_of(state),
@@ -44,16 +48,42 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _AnsweredBy:
+    """Who answered, or who was to answer and could not."""
+
+    provider: str
+    model: str
+    tool: str
+    prompt_version: str
+
+
+def _answered_by(state: RunState) -> _AnsweredBy:
+    wrote = state.draft is not None and state.draft.written_by == "model"
+    was_to = state.failure is not None and state.failure.stage == "synthesize" and state.request.models.writes
+    if not wrote and not was_to:
+        return _AnsweredBy("citewell", "extractive", "extractive", EXTRACTIVE_VERSION)
+    calls = [call for call in state.calls if call.purpose in ("write", "repair")]
+    provider, _, name = state.request.models.writer.partition(":")
+    if calls:
+        provider, name = calls[-1].provider, calls[-1].model
+    return _AnsweredBy(provider, name, "model", PROMPT_VERSION)
+
+
 def run_status(state: RunState) -> RunStatus:
     if state.stop_reason == "cancelled":
         return "cancelled"
-    if state.stop_reason == "verification_failed" or (state.failure is not None and state.draft is None):
+    if state.stop_reason in ("verification_failed", "synthesis_failed", "synthesis_unavailable"):
         return "failed"
-    return "done"
+    return "failed" if state.failure is not None and state.draft is None else "done"
 
 
 def answer_status(state: RunState) -> AnswerStatus:
     """`ok` only for an answer that was written, checked and bound to evidence."""
+    if state.stop_reason == "synthesis_unavailable":
+        return "unavailable"
+    if state.stop_reason == "synthesis_failed":
+        return "error"
     if state.stop_reason == "verification_failed" or (state.failure is not None and state.verification is None):
         return "error"
     if state.draft is None or state.verification is None:
@@ -66,10 +96,12 @@ def answer_status(state: RunState) -> AnswerStatus:
 
 def _warnings(state: RunState, status: AnswerStatus) -> tuple[str, ...]:
     found = list(state.verification.warnings) if state.verification else []
-    found.append("extractive")
-    if state.request.configured_model != state.request.model:
-        # Never silently: the model that was asked for is not the one that answered.
+    if _answered_by(state).tool == "extractive":
+        found.append("extractive")
+    if status == "unavailable":
         found.append("model_unavailable")
+    elif state.stop_reason == "synthesis_failed" or "model_timeout" in state.warnings:
+        found.append("model_error")
     if status == "no_evidence":
         found.append("no_evidence")
     if state.stop_reason == "weak_evidence_budget_exhausted":
@@ -82,10 +114,12 @@ def _warnings(state: RunState, status: AnswerStatus) -> tuple[str, ...]:
 def _answer(state: RunState, shown: Verification | None) -> str:
     if shown is None:
         return ""
-    return "\n".join(_line(sentence) for sentence in shown.sentences)
+    return "\n".join(_line(sentence) for sentence in shown.sentences).strip("\n")
 
 
 def _line(sentence: CheckedSentence) -> str:
+    if sentence.kind == "heading":
+        return f"\n## {sentence.text}\n"
     marks = "".join(f" [{n}]" for n in sentence.citations)
     flag = " (not supported by its source)" if sentence.verdict == "unsupported" else ""
     return f"{sentence.text}{marks}{flag}"
@@ -103,7 +137,9 @@ def metrics_of(state: RunState) -> RunMetrics:
         candidates_after_dedupe=state.candidates[1],
         model_calls=state.spend.model_calls,
         tokens=state.spend.tokens,
-        cost_usd=state.spend.cost_usd,
+        cost_usd=state.spend.cost_usd if not state.spend.unpriced_calls else None,
+        known_cost_usd=state.spend.cost_usd,
+        calls=state.calls,
         evidence_chars=len(state.prepared.text) if state.prepared else 0,
         answer_chars=answer,
         unsupported_rate=verification.unsupported_rate if verification else 0.0,

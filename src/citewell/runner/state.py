@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.chat import ChatRequest
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import (
@@ -12,6 +13,7 @@ from citewell.domain.runs import (
     Failure,
     JudgeResult,
     MergeRecord,
+    ModelCall,
     RunRequest,
     Spend,
     Stage,
@@ -39,7 +41,16 @@ class RunState:
     rejected: dict[str, str] = field(default_factory=dict)
     judgements: tuple[JudgeResult, ...] = ()
     merges: tuple[MergeRecord, ...] = ()
+    planner_asked: int = 0
+    planner_reply: str = ""
+    retry_variant: str | None = None
+    calls: tuple[ModelCall, ...] = ()
     prepared: PreparedSynthesis | None = None
+    write_request: ChatRequest | None = None
+    written: str = ""
+    # A draft and its verdict, kept while a model tries to mend it.
+    first_draft: tuple[Draft, Verification] | None = None
+    deadlines: int = 0
     draft: Draft | None = None
     verification: Verification | None = None
     warnings: tuple[str, ...] = ()
@@ -51,6 +62,10 @@ class RunState:
     @property
     def is_over(self) -> bool:
         return self.stop_reason is not None
+
+    @property
+    def seconds_left(self) -> float:
+        return self.budget.seconds - self.elapsed
 
     @property
     def open_gaps(self) -> tuple[str, ...]:

@@ -5,18 +5,12 @@ They prove where an answer's quotes come from, not that it is true: a wrong sour
 
 from __future__ import annotations
 
-import re
-
 from citewell.domain.answers import Draft, DraftSentence, Gate, PreparedSource, PreparedSynthesis, Quote
 from citewell.domain.documents import KEY_PREFIXES
 from citewell.domain.queries import QueryPlan
+from citewell.synthesis.absence import finds_nothing
 from citewell.text.folding import folded_text
 from citewell.text.words import index_terms
-
-_NOTHING = re.compile(
-    r"\b(?:no (?:evidence|information|mention|sources?|notes?|results?)|not found in|nothing (?:in|about|on|found)"
-    r"|not (?:mentioned|stated|covered|available)|could not find|couldn't find|does not (?:say|mention|contain))\b"
-)
 
 
 def check_gates(draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[Gate, ...]:
@@ -26,6 +20,7 @@ def check_gates(draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> t
         _cited_in_evidence(quotes, prepared),
         _prefixes_exact(quotes, prepared),
         _quotes_exact(quotes, prepared),
+        _marks_known(draft),
         _cites_something(draft, prepared),
         _no_answer_from_nothing(draft, prepared),
         _no_denied_anchor(draft, plan),
@@ -75,6 +70,10 @@ def _is_exact(quote: Quote, prepared: PreparedSynthesis) -> bool:
     return source.text[quote.start - base : quote.end - base] == quote.text != ""
 
 
+def _marks_known(draft: Draft) -> Gate:
+    return _gate("marks_in_evidence", set(draft.bad_marks))
+
+
 def _cites_something(draft: Draft, prepared: PreparedSynthesis) -> Gate:
     cites = any(sentence.quotes for sentence in draft.sentences)
     uncited = bool(prepared.sources) and not draft.refused and not cites
@@ -99,7 +98,7 @@ def _no_denied_anchor(draft: Draft, plan: QueryPlan) -> Gate:
 
 
 def _finds_nothing(sentence: DraftSentence) -> bool:
-    return not sentence.quotes and bool(_NOTHING.search(folded_text(sentence.text)))
+    return not sentence.quotes and finds_nothing(sentence.text)
 
 
 def _gate(name: str, wrong: set[str]) -> Gate:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from citewell.domain.answers import PreparedSource, PreparedSynthesis, Truncation
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
+from citewell.planning.chat_prompt import parse_chat_prompt
+from citewell.synthesis.shown_evidence import inert, render_source
 
 MAX_EVIDENCE_CHARS = 24_000
 EXACT_TAG_RESERVED_CHARS = 2_000
@@ -23,15 +25,20 @@ TOPIC_BRIEF_SUMMARY_MAX_CHARS = 2_000
 _LEAST_TRIMMED_CHARS = 200
 
 
-def prepare_synthesis(pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE_CHARS) -> PreparedSynthesis:
-    """The synthesis input for a pack; the same pack always gives the same text."""
+def prepare_synthesis(
+    pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE_CHARS, rules_chars: int = 0
+) -> PreparedSynthesis:
+    """The synthesis input for a pack; the same pack always gives the same text.
+
+    `rules_chars` of the budget go to the rules a model gets beside it: every character of a prompt counts.
+    """
     head = _head(pack)
     primary = [row for row in pack.evidence if row.related_to is None]
     related = [row for row in pack.evidence if row.related_to is not None]
     shown = {row.source_key for row in primary}
     tagged = [row for row in pack.exact_tag_evidence if row.source_key not in shown]
     reserve = min(EXACT_TAG_RESERVED_CHARS, _cost(1, tagged[0])) if tagged else 0
-    budget = _Budget(max_evidence_chars - len(head))
+    budget = _Budget(max_evidence_chars - rules_chars - len(head))
     sources = [*budget.take(primary, "primary", keep_free=reserve)]
     sources += budget.take(tagged[:1], "exact_tag")
     before = len(sources)
@@ -41,8 +48,10 @@ def prepare_synthesis(pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE
     numbered = tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
     rendered = [render_source(source) for source in numbered]
     text = "".join((head, *rendered[:before], brief, *rendered[before:]))
-    truncation = Truncation(max_evidence_chars, len(text), tuple(budget.dropped), budget.trimmed)
-    return PreparedSynthesis(pack.question, numbered, truncation, text, term_weights(pack), unseen_terms(pack))
+    used = rules_chars + len(text)
+    truncation = Truncation(max_evidence_chars, used, tuple(budget.dropped), budget.trimmed)
+    asked = parse_chat_prompt(pack.question).current
+    return PreparedSynthesis(asked, numbered, truncation, text, term_weights(pack), unseen_terms(pack))
 
 
 def unseen_terms(pack: ResearchPack) -> tuple[str, ...]:
@@ -118,13 +127,6 @@ def _cost(n: int, row: EvidenceRow) -> int:
     return len(render_source(replace(_source(row, "primary"), n=n))) + 2
 
 
-def render_source(source: PreparedSource) -> str:
-    """A source as text: its number, what it is, and its window."""
-    where = source.note_path or source.url or ""
-    kind = f"({source.role}, {source.source_type})"
-    return f"[{source.n}] {source.title} {kind} {source.source_key} {where}\n{source.text}\n\n"
-
-
 def _topic_summary(pack: ResearchPack, left: int) -> str:
     """The summary of the topic, whole lines of it, where enough room is left; marked as what it is."""
     if pack.topic_brief is None or not pack.topic_brief.summary or left < TOPIC_BRIEF_MIN_REMAINING_CHARS:
@@ -137,7 +139,15 @@ def _topic_summary(pack: ResearchPack, left: int) -> str:
     return f"{head}{summary}\n\n" if summary else ""
 
 
+def _asked(question: str) -> str:
+    """The question and the ones before it; nothing that was answered before ever stands in a prompt."""
+    prompt = parse_chat_prompt(question)
+    earlier = "".join(f"\n- {inert(one)}" for one in prompt.recent[-8:])
+    return f"{inert(prompt.current)}\nEarlier questions:{earlier}" if earlier else inert(prompt.current)
+
+
 def _head(pack: ResearchPack) -> str:
     plan = pack.query_plan
     concepts = ", ".join(f"{concept.name} ({concept.role})" for concept in plan.concepts)
-    return f"Question: {pack.question}\nLooking for: {concepts}\nCoverage: {pack.coverage.recall_note}\n\n"
+    asked = _asked(pack.question)
+    return f"Question: {asked}\nLooking for: {inert(concepts)}\nCoverage: {pack.coverage.recall_note}\n\nEvidence:\n\n"

@@ -72,8 +72,8 @@ def _checked(
     numbers: dict[tuple[str, int, int], int],
     rarity: Rarity,
 ) -> CheckedSentence:
-    if sentence.kind == "refusal":
-        return CheckedSentence(sentence.text, "not_a_claim", ())
+    if sentence.kind != "claim":
+        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind)
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
     quotes = [quote for quote, _ in held]
     check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)

@@ -1,21 +1,27 @@
 """The `local` playbook: the corpus alone, bounded. Pure.
 
-plan → retrieve → the topic's brief where it is wanted → inspect the top rows → judge → at most one focused retry or one
-related expansion → prepare → extract → verify → keep the cited texts.
+plan (a model may help: `questioning`) → retrieve → the topic's brief where it is wanted → inspect the top rows →
+judge → at most one focused retry or one related expansion → the answer (`answering`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from citewell.domain.chat import ChatReply
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan, Variant
-from citewell.domain.runs import Failure, JudgeResult, StopReason
+from citewell.domain.runs import Failure, JudgeResult
 from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
+from citewell.planning.planner import MAX_OUTPUT_TOKENS
+from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
     ActionFailed,
+    Ask,
+    AskFailed,
     BriefTopic,
     CancelRequested,
     DeadlinePassed,
@@ -30,19 +36,23 @@ from citewell.runner.actions import (
     Judged,
     KeepTexts,
     MakePlan,
+    MergePlan,
     Observation,
     PlanMade,
+    PlanMerged,
     Prepare,
     Prepared,
+    ReadDraft,
+    Replied,
     Retrieve,
     Retrieved,
     TextsKept,
     TopicBriefed,
     Verified,
     Verify,
-    stage_of,
 )
 from citewell.runner.merge import merge_expansion, merge_inspection, merge_retry
+from citewell.runner.playbooks import answering, questioning
 from citewell.runner.playbooks.plays import Decision, Play
 from citewell.runner.state import RunState
 
@@ -52,14 +62,29 @@ def opening(state: RunState) -> Play:
     request = state.request
     limits = replace(request.limits, include_related=False)
     plan = MakePlan(request.question, request.filters, limits, request.topic, request.topic_brief)
-    return Play(state, (plan,))
+    return Play(state, (plan,), tuple(_estimated_cost(state)))
 
 
-def observed(state: RunState, observation: Observation) -> Play:
-    """What follows from what was seen."""
+def _estimated_cost(state: RunState) -> Iterator[Decision]:
+    """The most the models of this run can cost, before any of them is asked."""
+    use = state.request.models
+    if use.writes or use.planner:
+        most = budgets.estimate(use, state.request.max_evidence_chars, state.budget.repairs, MAX_OUTPUT_TOKENS)
+        data = {"calls": most.calls, "input_tokens": most.input_tokens, "output_tokens": most.output_tokens}
+        yield Decision("cost_estimated", {**data, "usd": most.usd, "max_cost_usd": use.max_cost_usd})
+
+
+def observed(state: RunState, observation: Observation, pending: Action | None) -> Play:
+    """What follows from what was seen; `pending` is the action that it answers."""
     match observation:
         case PlanMade(plan=plan):
-            return _retrieve(replace(state, plan=plan), plan, attempt=1)
+            return questioning.before_searching(state, plan, _search)
+        case Replied(reply=reply):
+            return _replied(state, reply, pending)
+        case AskFailed():
+            return _ask_failed(state, observation, pending)
+        case PlanMerged(merged=merged):
+            return questioning.merged(state, merged, _search)
         case Retrieved(pack=pack) if state.pack is None:
             return _first_evidence(_counted(state, observation), pack)
         case Retrieved(pack=pack):
@@ -80,30 +105,32 @@ def observed(state: RunState, observation: Observation) -> Play:
             assert state.pack is not None
             pack, record = merge_expansion(state.pack, rows, state.budget.expansion_rows)
             decision = Decision("expanded", {"accepted": record.accepted, "rejected": record.rejected})
-            merged = replace(state, pack=pack, merges=(*state.merges, record), retrieved_keys=_seen(state, pack))
-            return _prepare(merged, (decision,))
+            widened = replace(state, pack=pack, merges=(*state.merges, record), retrieved_keys=_seen(state, pack))
+            return answering.prepare(widened, (decision,))
         case Prepared(prepared=prepared):
-            assert state.plan is not None
-            data = {"sources": [source.source_key for source in prepared.sources], "chars": len(prepared.text)}
-            spend = replace(state.spend, syntheses=state.spend.syntheses + 1)
-            ready = replace(state, prepared=prepared, spend=spend)
-            return Play(ready, (Extract(prepared, state.plan),), (Decision("prepared", data),))
+            return answering.prepared(state, prepared)
         case Drafted(draft=draft):
-            assert state.prepared is not None
-            assert state.plan is not None
-            drafted = replace(state, draft=draft)
-            data = {"sentences": len(draft.sentences), "refused": draft.refused, "reason": draft.reason}
-            verify = Verify(state.request.question, draft, state.prepared, state.plan)
-            return Play(drafted, (verify,), (Decision("drafted", data),))
-        case Verified():
-            return _verified(replace(state, verification=observation.verification))
+            return answering.drafted(state, draft)
+        case Verified(verification=verification):
+            return answering.verified(state, verification)
         case TextsKept(missing=missing):
             warnings = (*state.warnings, "source_removed_during_run") if missing else state.warnings
-            return _ended(replace(state, warnings=warnings))
+            return answering.ended(replace(state, warnings=warnings))
         case ActionFailed() | CancelRequested() | FinishRequested() | DeadlinePassed():
             return Play(state)  # the kernel deals with these before a playbook sees them
         case _:
             assert_never(observation)
+
+
+def _search(state: RunState, plan: QueryPlan) -> Play:
+    """Search by a plan: for the first time, or again with the retry's variant and whatever a model has added since."""
+    after = replace(state, plan=plan)
+    if state.pack is None:
+        return _retrieve(after, plan, attempt=1)
+    tried = {query.casefold() for query in state.queries_tried}
+    added = [variant for variant in plan.query_variants if variant.query.casefold() not in tried]
+    focused = [Variant("content", state.retry_variant, 1.0)] if state.retry_variant else []
+    return _retrieve(after, replace(plan, query_variants=(*focused, *added)), attempt=2)
 
 
 def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Play:
@@ -186,16 +213,15 @@ def _judged(state: RunState, result: JudgeResult) -> Play:
     decisions = (Decision("judged", data),)
     if result.retry_action == "focused_retry" and result.retry_variant and state.plan is not None:
         spend = replace(after.spend, retries=after.spend.retries + 1)
-        plan = replace(state.plan, query_variants=(Variant("content", result.retry_variant, 1.0),))
-        retry = _retrieve(replace(after, spend=spend), plan, attempt=2)
+        retrying = replace(after, spend=spend, retry_variant=result.retry_variant)
+        retry = questioning.after_weak_search(retrying, _search) or _search(retrying, state.plan)
         return replace(retry, decisions=(*decisions, *retry.decisions))
     if result.retry_action == "related_expansion" and result.expansion_lookup:
         spend = replace(after.spend, expansions=after.spend.expansions + 1)
         limits = state.request.limits
         expand = Expand(result.expansion_lookup, state.budget.expansion_rows, limits.max_chars_per_doc)
         return Play(replace(after, spend=spend), (expand,), decisions)
-    prepared = _prepare(after, ())
-    return replace(prepared, decisions=(*decisions, *prepared.decisions))
+    return answering.prepare(after, decisions)
 
 
 def _estimated(state: RunState, result: JudgeResult) -> ResearchPack | None:
@@ -220,55 +246,63 @@ def _with_keys(state: RunState, keys: tuple[str, ...]) -> RunState:
     return replace(state, retrieved_keys=tuple(dict.fromkeys((*state.retrieved_keys, *keys))))
 
 
-def _prepare(state: RunState, decisions: tuple[Decision, ...]) -> Play:
-    assert state.pack is not None
-    return Play(state, (Prepare(state.pack, state.request.max_evidence_chars),), decisions)
+def _replied(state: RunState, reply: ChatReply, pending: Action | None) -> Play:
+    assert isinstance(pending, Ask)
+    call = budgets.call_of(pending.request, reply)
+    after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
+    if pending.request.purpose == "plan":
+        return questioning.replied(after, reply)
+    return answering.replied(after, pending.request, reply)
 
 
-def _verified(state: RunState) -> Play:
-    verification = state.verification
-    assert verification is not None
-    failed = [gate.name for gate in verification.gates if not gate.passed]
-    data = {"failed_gates": failed, "unsupported_rate": verification.unsupported_rate}
-    decision = Decision("verified", data)
-    if failed or not verification.citations:
-        ended = _ended(state)
-        return replace(ended, decisions=(decision, *ended.decisions))
-    texts = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in verification.citations)
-    return Play(state, (KeepTexts(tuple(texts)),), (decision,))
+def _ask_failed(state: RunState, seen: AskFailed, pending: Action | None) -> Play:
+    assert isinstance(pending, Ask)
+    call = budgets.call_of(pending.request, seen)
+    after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
+    if pending.request.purpose == "plan":
+        return questioning.failed(after, seen, _search)
+    return answering.ask_failed(after, seen)
 
 
-def _ended(state: RunState) -> Play:
-    reason = stop_reason(state)
-    return Play(replace(state, stop_reason=reason), (), (Decision("stopped", {"stop_reason": reason}),))
-
-
-def stop_reason(state: RunState) -> StopReason:
-    """Why a run that came to its end came to it."""
-    if state.verification is not None and not state.verification.passed:
-        return "verification_failed"
-    if state.finishing is not None:
-        return state.finishing
-    if state.draft is None or state.draft.refused:
-        return "no_evidence"
-    if state.judgements and state.judgements[-1].verdict == "enough_evidence":
-        return "enough_evidence"
-    return "weak_evidence_budget_exhausted"
+def _given_up(state: RunState, pending: Ask) -> RunState:
+    """A call nobody waits for any longer: counted, its cost unknown unless the model is free."""
+    use = state.request.models
+    price = use.planner_price if pending.request.purpose == "plan" else use.writer_price
+    call = budgets.dropped_call(pending.request, price)
+    return replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
 
 
 def hurried(state: RunState, pending: Action | None) -> Play:
     """Go to the answer with what is there; an answer already being made is simply finished."""
-    if isinstance(pending, (Prepare, Extract, Verify, KeepTexts)):
+    if isinstance(pending, (Prepare, Extract, ReadDraft, Verify, KeepTexts)):
+        return Play(state, (pending,))
+    if isinstance(pending, Ask) and pending.request.purpose == "plan":
+        return questioning.let_go(_given_up(state, pending), _search)
+    if isinstance(pending, Ask):
         return Play(state, (pending,))
     if state.pack is None:
-        return _ended(replace(state, finishing=state.finishing or "no_evidence"))
-    return _prepare(state, ())
+        return answering.ended(replace(state, finishing=state.finishing or "no_evidence"))
+    return answering.prepare(state)
+
+
+def writing_over(state: RunState, pending: Action | None) -> Play:
+    """The time for writing is over: a model that still writes is let go of."""
+    if isinstance(pending, Ask):
+        return answering.writing_over(_given_up(state, pending))
+    return Play(state, (pending,) if pending is not None else ())
 
 
 def failed(state: RunState, action: Action, failure: Failure) -> Play:
     """What a failed action means: some are only a loss, others end the run with what it has."""
     decision = Decision("action_failed", {"stage": failure.stage, "code": failure.code, "message": failure.message})
     match action:
+        case Ask() if action.request.purpose == "plan":
+            planless = questioning.failed(_given_up(state, action), failure, _search)
+            return replace(planless, decisions=(decision, *planless.decisions))
+        case Ask():
+            return answering.failed(_given_up(state, action), action, failure)
+        case MergePlan():
+            return questioning.failed(state, failure, _search)
         case BriefTopic():
             inspected = _inspect(replace(state, warnings=(*state.warnings, "topic_brief_failed")))
             return replace(inspected, decisions=(decision, *inspected.decisions))
@@ -276,19 +310,8 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
             judged = _judge(replace(state, warnings=(*state.warnings, "inspection_failed")))
             return replace(judged, decisions=(decision, *judged.decisions))
         case Expand():
-            return _prepare(replace(state, warnings=(*state.warnings, "expansion_failed")), (decision,))
+            return answering.prepare(replace(state, warnings=(*state.warnings, "expansion_failed")), (decision,))
         case Retrieve() if state.pack is not None:
-            return _prepare(replace(state, warnings=(*state.warnings, "retry_failed")), (decision,))
-        case Verify():
-            # A broken verifier must not hide the evidence: the answer is shown as unchecked, with the warning.
-            unchecked = replace(state, warnings=(*state.warnings, "verifier_failed"), failure=failure)
-            return replace(_ended(unchecked), decisions=(decision,))
-        case KeepTexts():
-            return replace(_ended(replace(state, warnings=(*state.warnings, "texts_not_kept"))), decisions=(decision,))
+            return answering.prepare(replace(state, warnings=(*state.warnings, "retry_failed")), (decision,))
         case _:
-            reason: StopReason = "synthesis_failed" if stage_of(action) in _WRITING else "no_evidence"
-            ended = replace(state, failure=failure, stop_reason=reason)
-            return Play(ended, (), (decision, Decision("stopped", {"stop_reason": reason})))
-
-
-_WRITING = ("prepare_synthesis", "synthesize")
+            return answering.failed(state, action, failure)

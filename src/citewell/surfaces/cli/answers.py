@@ -8,6 +8,7 @@ from citewell.domain.run_reports import CitedSource
 from citewell.domain.runs import RunResult
 from citewell.surfaces.cli.console import one_line, print_text, safe, style
 
+_FAILED_ROWS = 5
 _VERDICTS = {
     "supported": ("supported", "green"),
     "partial": ("partly supported", "yellow"),
@@ -23,18 +24,39 @@ def print_answer(result: RunResult, sources: Sequence[CitedSource] = ()) -> None
     if result.stop_reason == "verification_failed":
         failed = ", ".join(gate.name for gate in result.gates if not gate.passed)
         print_text(f"The answer failed verification ({failed}) and is not shown. The evidence is in the trace.")
+    if result.answer_status in ("unavailable", "error") and result.failure is not None:
+        _print_failure(result)
     for sentence in result.sentences:
+        if sentence.kind == "heading":
+            print_text()
+            print_text(style(safe(sentence.text), "bold"))
+            continue
         marks = "".join(f" [{n}]" for n in sentence.citations)
         word, colour = _VERDICTS[sentence.verdict]
         verdict = f"  {style(f'({word})', colour)}" if word else ""
         print_text(f"{safe(sentence.text)}{marks}{verdict}")
-    if not result.sentences and result.answer_status != "error":
+    if not result.sentences and result.answer_status not in ("error", "unavailable"):
         print_text("No answer.")
     _print_citations(result, sources)
     for contradiction in result.contradictions:
         places = "".join(f" [{n}]" for n in contradiction.citations)
         print_text(f"Sources disagree: {' / '.join(one_line(value, 60) for value in contradiction.values)}{places}")
     _print_end(result)
+
+
+def _print_failure(result: RunResult) -> None:
+    """The model gave no answer: why, what to do, and the evidence that was found all the same."""
+    assert result.failure is not None
+    print_text(style(f"No answer was written: {one_line(result.failure.message, 400)}", "red"))
+    if result.failure.fix:
+        print_text(one_line(result.failure.fix, 400))
+    rows = result.pack.evidence if result.pack else ()
+    if rows:
+        print_text()
+        print_text("The evidence that was found (for an answer quoted from it: --model extractive):")
+    for row in rows[:_FAILED_ROWS]:
+        print_text(f"- {style(one_line(row.title, 80), 'bold')}  {style(row.source_key, 'cyan')}")
+        print_text(f"    {one_line(row.text, 300)}")
 
 
 def _print_citations(result: RunResult, sources: Sequence[CitedSource]) -> None:
@@ -57,6 +79,16 @@ def _print_end(result: RunResult) -> None:
     if result.pack is not None and result.pack.coverage.answerability is not None:
         print_text(style(f"Estimate: {one_line(result.pack.coverage.answerability.spoken, 300)}", "dim"))
     warnings = ", ".join(dict.fromkeys((*result.answer_warnings, *result.warnings)))
-    print_text(style(f"{result.stop_reason}; {warnings}; {result.metrics.seconds:.2f} s, {result.model}", "dim"))
+    by = result.model if result.tool == "extractive" else f"{result.provider}:{result.model}"
+    spent = _spent(result)
+    print_text(style(f"{result.stop_reason}; {warnings}; {result.metrics.seconds:.2f} s, {by}{spent}", "dim"))
     if result.trace_path:
         print_text(style(f"run {result.run_id}, trace in {result.trace_path}", "dim"))
+
+
+def _spent(result: RunResult) -> str:
+    metrics = result.metrics
+    if not metrics.model_calls:
+        return ""
+    cost = f"{metrics.cost_usd:.4f} USD" if metrics.cost_usd is not None else "cost unknown"
+    return f", {metrics.model_calls} model calls, {metrics.tokens} tokens, {cost}"

@@ -9,7 +9,7 @@ import click
 from citewell.app import PackOptions
 from citewell.domain.errors import BadInput
 from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import RunProfile
+from citewell.domain.runs import ModelChoice, RunProfile
 from citewell.surfaces.cli.console import one_line, print_json, print_text, style
 from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
@@ -40,7 +40,13 @@ from citewell.surfaces.cli.topics import print_brief
     default=None,
     help="With or without a brief of the topic (default: where a topic is named or an overview is asked for).",
 )
-@click.option("--no-planner", is_flag=True, help="Plan without a model, as this version always does.")
+@click.option(
+    "--planner/--no-planner", default=None, help="With or without a model that helps to plan (default: if one is set)."
+)
+@click.option("--planner-model", metavar="MODEL", help="The model that plans (default CITEWELL_PLANNER_MODEL).")
+@click.option("--planner-timeout", type=float, metavar="SECONDS", help="How long it may take (default 20).")
+@click.option("--model", metavar="MODEL", help="The model that writes, such as ollama:qwen3:8b, or 'extractive'.")
+@click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this; needs known prices.")
 @click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
 @click.option("--explain", is_flag=True, help="Say why each row won.")
 @filter_options
@@ -57,6 +63,11 @@ def research(
     related_limit: int | None,
     topic: str | None,
     topic_brief: bool | None,
+    planner: bool | None,
+    planner_model: str | None,
+    planner_timeout: float | None,
+    model: str | None,
+    max_cost: float | None,
     no_semantic: bool,
     explain: bool,
     profile: RunProfile,
@@ -69,7 +80,8 @@ def research(
 ) -> int:
     """Answer a question from everything you have saved; every sentence is bound to the passage it comes from.
 
-    The run is recorded: see 'citewell runs'. Without a model the answer is quoted from your documents.
+    The run is recorded: see 'citewell runs'. Without a model the answer is quoted from your documents; with one, each
+    sentence it writes is shown only once its passage supports it.
 
     \b
     Examples:
@@ -94,6 +106,7 @@ def research(
             max_evidence_chars=max_evidence_chars,
             deadline_seconds=timeout,
             traced=not no_trace,
+            models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost),
         )
         result = execute(events, quiet=not wants_progress())
         if not no_trace:

@@ -216,4 +216,6 @@ def show_result(result: RunResult, as_json: bool) -> int:
 def exit_code_of(result: RunResult) -> int:
     if result.status == "cancelled":
         return 130
+    if result.answer_status == "unavailable":
+        return 4
     return 1 if result.status == "failed" or result.answer_status == "error" else 0

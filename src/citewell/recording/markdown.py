@@ -1,0 +1,46 @@
+"""Untrusted text in Markdown: escaped, fenced or linked so that it shows as it is written and does nothing. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+# `%%` is a comment in Obsidian, `==` a highlight, `$` a formula, `#` a tag, `^` a block id.
+_MARKUP = re.compile(r"[\\`*_\[\]#|~$^{}]|!(?=\[)|%(?=%)|(?<=%)%|=(?==)|(?<==)=|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_OPENING = re.compile(r"[-+=]|\d{1,9}(?=[.)](?:\s|$))")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+# Begins with a word character: Dataview runs code that begins with `=` or `$=`.
+_PLAIN_KEY = re.compile(r"\w[\w./:@+,=~ -]*")
+_LINKABLE = re.compile(r"[^\[\]|#^<>&`*\\:%$=~!{}\x00-\x1f\x7f]+")
+
+
+def escape(text: str) -> str:
+    """Untrusted text on one line, as literal Markdown."""
+    line = " ".join(_HIDDEN.sub("", text).split())
+    line = re.sub("[&<>]", lambda match: _ENTITIES[match[0]], _MARKUP.sub(r"\\\g<0>", line))
+    if opening := _OPENING.match(line):
+        end = opening.end()
+        return f"\\{line}" if not opening[0].isdigit() else f"{line[:end]}\\{line[end:]}"
+    return line
+
+
+def code(text: str) -> str:
+    """A key or a name as code, where it has nothing in it that could end the code."""
+    return f"`{text}`" if _PLAIN_KEY.fullmatch(text) and text.strip() == text else escape(text)
+
+
+def fence(text: str, language: str = "text") -> str:
+    """Untrusted text as it is, character by character, in a block that nothing inside it can close."""
+    marks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 3)
+    return f"{marks}{language}\n{text}\n{marks}\n"
+
+
+def wikilink(note_path: str) -> str:
+    """A note's path as an Obsidian link; one whose name would break the link is only named."""
+    name = re.sub(r"\.(md|markdown)$", "", note_path)
+    if name == " ".join(name.split()) and not _HIDDEN.search(name) and _LINKABLE.fullmatch(name):
+        return f"[[{name}]]"
+    return escape(note_path)

@@ -1,0 +1,109 @@
+"""What a run may spend on models: an estimate before it starts, a reservation before each call, what was spent. Pure.
+
+A call is made only if the whole of its prompt and of the output it may give fits under the ceiling, so the ceiling
+holds whatever the model does. Tokens of a prompt are estimated high; what a call really cost is what the provider says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
+from citewell.domain.runs import ModelCall, ModelUse, Spend
+from citewell.models.tokens import estimate_tokens
+from citewell.runner.actions import AskFailed
+
+# An answer shorter than this is not worth a call.
+LEAST_OUTPUT_TOKENS = 150
+_MESSAGE_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The most a run can spend on models; `usd` is None where a price is unknown."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+
+
+def input_tokens(request: ChatRequest) -> int:
+    """The tokens of a prompt, rather too many than too few."""
+    return sum(estimate_tokens(message.content) + _MESSAGE_TOKENS for message in request.messages)
+
+
+def fitted(request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse) -> ChatRequest | None:
+    """The call with as much output as the ceiling leaves room for; None where it leaves room for too little."""
+    if use.max_cost_usd is None:
+        return request
+    if price is None or spend.unpriced_calls:
+        return None
+    left = use.max_cost_usd - spend.cost_usd - price.cost(Usage(input_tokens(request), 0))
+    if price.output_usd <= 0:
+        return request if left >= 0 else None
+    affordable = int(left * 1_000_000 / price.output_usd) if left > 0 else 0
+    if affordable >= request.max_output_tokens:
+        return request
+    return replace(request, max_output_tokens=affordable) if affordable >= LEAST_OUTPUT_TOKENS else None
+
+
+def estimate(use: ModelUse, evidence_chars: int, repairs: int, planner_output_tokens: int) -> Estimate:
+    """The most a run can spend, before anything is known but its limits: every call it may make, in full."""
+    calls, given, taken, usd = 0, 0, 0, 0.0
+    known = True
+    if use.planner:
+        calls, given, taken = 2, 2 * 1_000, 2 * planner_output_tokens
+        known = use.planner_price is not None
+        usd += use.planner_price.cost(Usage(given, taken)) if use.planner_price else 0.0
+    if use.writes:
+        times = 1 + repairs
+        prompt = estimate_tokens("x" * evidence_chars)
+        written = Usage(prompt + repairs * (prompt + use.max_output_tokens), times * use.max_output_tokens)
+        calls, given, taken = calls + times, given + written.input_tokens, taken + written.output_tokens
+        known = known and use.writer_price is not None
+        usd += use.writer_price.cost(written) if use.writer_price else 0.0
+    return Estimate(calls, given, taken, round(usd, 6) if known else None)
+
+
+def call_of(request: ChatRequest, seen: ChatReply | AskFailed) -> ModelCall:
+    """A call as the metrics tell it."""
+    is_reply = isinstance(seen, ChatReply)
+    return ModelCall(
+        purpose=request.purpose,
+        model=seen.model if isinstance(seen, ChatReply) else request.model.partition(":")[2],
+        provider=seen.provider if isinstance(seen, ChatReply) else request.model.partition(":")[0],
+        input_chars=request.input_chars,
+        output_chars=len(seen.text) if isinstance(seen, ChatReply) else 0,
+        input_tokens=seen.usage.input_tokens,
+        output_tokens=seen.usage.output_tokens,
+        tokens_are_reported=seen.usage.is_reported,
+        cost_usd=seen.cost_usd,
+        attempts=seen.attempts,
+        problem="" if is_reply else str(getattr(seen, "problem", "")),
+    )
+
+
+def dropped_call(request: ChatRequest, price: Price | None) -> ModelCall:
+    """A call that was given up half-way: what it cost is known only where it costs nothing."""
+    free = price is not None and price.input_usd == 0 and price.output_usd == 0
+    provider, _, model = request.model.partition(":")
+    return ModelCall(
+        purpose=request.purpose,
+        model=model,
+        provider=provider,
+        input_chars=request.input_chars,
+        cost_usd=0.0 if free else None,
+        problem="given_up",
+    )
+
+
+def spent(spend: Spend, call: ModelCall) -> Spend:
+    """What is spent with this call too."""
+    return replace(
+        spend,
+        model_calls=spend.model_calls + 1,
+        tokens=spend.tokens + call.input_tokens + call.output_tokens,
+        cost_usd=round(spend.cost_usd + (call.cost_usd or 0.0), 9),
+        unpriced_calls=spend.unpriced_calls + (call.cost_usd is None),
+    )

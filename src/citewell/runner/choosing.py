@@ -1,0 +1,72 @@
+"""Which models a run may ask: what the caller chose over what is set, with prices and ceiling, before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from citewell.domain.chat import ChatModel, Price
+from citewell.domain.errors import BadInput
+from citewell.domain.runs import ModelChoice, ModelUse
+from citewell.models.endpoints import EXTRACTIVE, is_hosted
+from citewell.settings import Settings
+
+MAX_OUTPUT_TOKENS = 32_000
+
+
+def model_use(settings: Settings, chat: Callable[[], ChatModel], choice: ModelChoice) -> ModelUse:
+    """The models of a run. A ceiling in USD needs every price to be known: without it nothing starts."""
+    writer = choice.model or settings.model or EXTRACTIVE
+    planner = _planner(settings, choice, writer)
+    ceiling = _ceiling(settings, choice)
+    seconds = choice.planner_seconds if choice.planner_seconds is not None else settings.planner_seconds
+    if not 0 < seconds <= 600:
+        raise BadInput(f"The planner's time is {seconds} s.", fix="Give it between 1 and 600 seconds.")
+    if not 1 <= settings.max_output_tokens <= MAX_OUTPUT_TOKENS:
+        raise BadInput(
+            f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."
+        )
+    asked = [model for model in (writer, planner) if model and model != EXTRACTIVE]
+    return ModelUse(
+        writer=writer,
+        planner=planner,
+        writer_price=_price(chat, writer, ceiling) if writer != EXTRACTIVE else None,
+        planner_price=_price(chat, planner, ceiling) if planner else None,
+        is_hosted=any(is_hosted(model, settings) for model in asked),
+        max_cost_usd=ceiling,
+        max_output_tokens=settings.max_output_tokens,
+        planner_seconds=seconds,
+    )
+
+
+def _planner(settings: Settings, choice: ModelChoice, writer: str) -> str:
+    """The model that plans: the one named, the one set, or with `--planner` the one that writes."""
+    if choice.planner is False:
+        return ""
+    named = choice.planner_model or settings.planner_model
+    if named or not choice.planner:
+        return "" if named == EXTRACTIVE else named
+    if writer == EXTRACTIVE:
+        raise BadInput(
+            "No model is chosen that could plan.", fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL."
+        )
+    return writer
+
+
+def _ceiling(settings: Settings, choice: ModelChoice) -> float | None:
+    if choice.max_cost_usd is not None:
+        if not 0 <= choice.max_cost_usd < 1_000_000:
+            raise BadInput(f"--max-cost is {choice.max_cost_usd}.", fix="Give it in USD, such as 0.05.")
+        return choice.max_cost_usd
+    if settings.max_cost_usd < 0:
+        raise BadInput(f"CITEWELL_MAX_COST_USD is {settings.max_cost_usd}.", fix="Give it in USD, or 0 for none.")
+    return settings.max_cost_usd or None
+
+
+def _price(chat: Callable[[], ChatModel], model: str, ceiling: float | None) -> Price | None:
+    price = chat().price(model)
+    if price is None and ceiling is not None:
+        raise BadInput(
+            f"The price of {model} is not known, so a ceiling of {ceiling} USD cannot be kept.",
+            fix=f"Set it: CITEWELL_PRICES='{model}=INPUT/OUTPUT' (USD per million tokens), or leave the ceiling out.",
+        )
+    return price

@@ -1,0 +1,250 @@
+"""The answering moves, the same for every profile: prepare → write or extract → verify → keep the cited texts. Pure.
+
+A model writes only where one is chosen, there is evidence, and its cost fits. Its draft gets one repair. Whatever it
+does, the evidence stays: time that runs out and a ceiling that is reached leave a quoted answer, marked incomplete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.chat import ChatReply, ChatRequest
+from citewell.domain.runs import Failure, StopReason
+from citewell.runner import budgets
+from citewell.runner.actions import (
+    Action,
+    Ask,
+    AskFailed,
+    Extract,
+    KeepTexts,
+    Prepare,
+    ReadDraft,
+    Verify,
+    stage_of,
+)
+from citewell.runner.playbooks.plays import Decision, Play
+from citewell.runner.state import RunState
+from citewell.synthesis.drafting import declines
+from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
+
+IN_SECTIONS = ("deep",)
+UNAVAILABLE = ("unreachable", "unauthorized", "unknown_model", "rate_limited")
+# Seconds an answer by extraction and its check may take when a model has used up the time.
+ANSWER_GRACE_SECONDS = 2.0
+_LEAST_REPAIR_SECONDS = 5.0
+
+
+def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Play:
+    """Pack the evidence; the rules a model gets beside it come out of the same budget."""
+    assert state.pack is not None
+    taken = len(rules(in_sections=_in_sections(state))) if state.request.models.writes else 0
+    return Play(state, (Prepare(state.pack, state.request.max_evidence_chars, taken),), decisions)
+
+
+def prepared(state: RunState, ready: PreparedSynthesis) -> Play:
+    """The evidence is packed: a model writes, or sentences are quoted."""
+    data = {"sources": [source.source_key for source in ready.sources], "chars": len(ready.text)}
+    spend = replace(state.spend, syntheses=state.spend.syntheses + 1)
+    after = replace(state, prepared=ready, spend=spend)
+    play = _write(after, ready) if _model_writes(after, ready) else _extract(after)
+    return replace(play, decisions=(Decision("prepared", data), *play.decisions))
+
+
+def _model_writes(state: RunState, ready: PreparedSynthesis) -> bool:
+    """No evidence, no model call; and none once the time for it is over."""
+    nothing = not ready.sources or (bool(state.judgements) and state.judgements[-1].verdict == "no_evidence")
+    return state.request.models.writes and not nothing and state.seconds_left > ANSWER_GRACE_SECONDS
+
+
+def _in_sections(state: RunState) -> bool:
+    return state.request.profile in IN_SECTIONS
+
+
+def _extract(state: RunState) -> Play:
+    assert state.prepared is not None
+    assert state.plan is not None
+    return Play(state, (Extract(state.prepared, state.plan),))
+
+
+def _write(state: RunState, ready: PreparedSynthesis) -> Play:
+    use = state.request.models
+    seconds = round(max(state.seconds_left - ANSWER_GRACE_SECONDS, 1.0), 3)
+    wanted = write_request(ready, use.writer, use.max_output_tokens, seconds, in_sections=_in_sections(state))
+    request = budgets.fitted(wanted, use.writer_price, state.spend, use)
+    if request is None:
+        return _at_ceiling(state)
+    return Play(replace(state, write_request=request), (Ask(request),), (_asked(request),))
+
+
+def _asked(request: ChatRequest) -> Decision:
+    data = {"model": request.model, "purpose": request.purpose, "input_tokens": budgets.input_tokens(request)}
+    return Decision("model_asked", {**data, "max_output_tokens": request.max_output_tokens})
+
+
+def _at_ceiling(state: RunState) -> Play:
+    """The ceiling leaves no room for the call: quote what there is, and say that it is not all."""
+    ended = replace(state, finishing="cost_limit_reached", warnings=(*state.warnings, "incomplete"))
+    data = {"max_cost_usd": state.request.models.max_cost_usd, "spent_usd": state.spend.cost_usd}
+    return replace(_extract(ended), decisions=(Decision("cost_limit_reached", data),))
+
+
+def replied(state: RunState, request: ChatRequest, reply: ChatReply) -> Play:
+    """A model wrote something: read it, unless it declined."""
+    assert state.prepared is not None
+    if reply.finish == "refusal" or declines(reply.text):
+        return _given_up(state, "model_refused", "The model declined to answer.", "Ask with another model.")
+    cut = reply.finish == "length"
+    after = replace(
+        state, written=reply.text, warnings=(*state.warnings, "incomplete", "answer_cut_off") if cut else state.warnings
+    )
+    return Play(after, (ReadDraft(reply.text, state.prepared, request.purpose == "repair", cut),))
+
+
+def ask_failed(state: RunState, seen: AskFailed) -> Play:
+    """A model that gave no usable reply: the first draft where there is one, else what the failure means."""
+    data = {"stage": "synthesize", "code": seen.problem, "message": seen.message}
+    decision = Decision("action_failed", data)
+    if state.first_draft is not None:
+        return _decided(_with_first(state), decision)
+    if seen.problem == "timeout":
+        late = replace(state, finishing="timeout_exceeded", warnings=(*state.warnings, "incomplete", "model_timeout"))
+        return _decided(_extract(late), decision)
+    return _decided(_given_up(state, seen.problem, seen.message, seen.fix), decision)
+
+
+def writing_over(state: RunState) -> Play:
+    """The run's time is nearly up while a model still writes."""
+    if state.first_draft is not None:
+        return _with_first(replace(state, warnings=(*state.warnings, "incomplete")))
+    late = replace(state, finishing="timeout_exceeded", warnings=(*state.warnings, "incomplete", "model_timeout"))
+    return _extract(late)
+
+
+def _given_up(state: RunState, code: str, message: str, fix: str) -> Play:
+    reason: StopReason = "synthesis_unavailable" if code in UNAVAILABLE else "synthesis_failed"
+    failure = Failure("synthesize", code, message, fix)
+    ended = replace(state, failure=failure, stop_reason=reason)
+    return Play(ended, (), (Decision("stopped", {"stop_reason": reason, "why": message}),))
+
+
+def drafted(state: RunState, draft: Draft) -> Play:
+    """A draft: check it, or have what is plainly wrong with it mended first."""
+    data = {"sentences": len(draft.sentences), "refused": draft.refused, "reason": draft.reason}
+    decision = Decision("drafted", {**data, "problems": draft.problems, "written_by": draft.written_by})
+    after = replace(state, draft=draft)
+    if draft.problems and (again := _repair(after, draft, None)) is not None:
+        return _decided(again, decision)
+    if draft.written_by == "model" and not draft.sentences:
+        gone = _given_up(after, "empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
+        return _decided(gone, decision)
+    return _decided(_verify(after, draft), decision)
+
+
+def _verify(state: RunState, draft: Draft) -> Play:
+    assert state.prepared is not None
+    assert state.plan is not None
+    return Play(state, (Verify(state.request.question, draft, state.prepared, state.plan),))
+
+
+def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Play | None:
+    """The one repair, if there is time and money for it."""
+    use, first = state.request.models, state.write_request
+    if first is None or state.spend.repairs >= state.budget.repairs or state.finish_requested:
+        return None
+    seconds = state.seconds_left - ANSWER_GRACE_SECONDS
+    if seconds < _LEAST_REPAIR_SECONDS:
+        return None
+    faults = faults_of(draft, checked.sentences if checked else ())
+    wanted = repair_request(first, state.written, faults, round(seconds, 3))
+    request = budgets.fitted(wanted, use.writer_price, state.spend, use)
+    if request is None:
+        return None
+    spend = replace(state.spend, repairs=state.spend.repairs + 1)
+    kept = (draft, checked) if checked is not None else None
+    after = replace(state, spend=spend, first_draft=kept)
+    return Play(after, (Ask(request),), (Decision("repair_asked", {"faults": faults}), _asked(request)))
+
+
+def verified(state: RunState, verification: Verification) -> Play:
+    """The verdict is in: show it, have unsupported sentences mended once, or fall back on the better draft."""
+    assert state.draft is not None
+    failed = [gate.name for gate in verification.gates if not gate.passed]
+    data = {"failed_gates": failed, "unsupported_rate": verification.unsupported_rate}
+    decision = Decision("verified", data)
+    after = replace(state, verification=verification)
+    if state.first_draft is not None:
+        return _decided(_better(after, verification), decision)
+    if state.draft.written_by == "model" and (failed or verification.unsupported_rate > 0):
+        again = _repair(after, state.draft, verification)
+        if again is not None:
+            return _decided(again, decision)
+    return _decided(_keep(after), decision)
+
+
+def _better(state: RunState, second: Verification) -> Play:
+    """Of the first draft and its repair, the one that holds; the repair where both do and it is no worse."""
+    assert state.first_draft is not None
+    _, first = state.first_draft
+    if (not second.passed, second.unsupported_rate) <= (not first.passed, first.unsupported_rate):
+        return _keep(replace(state, first_draft=None))
+    return _with_first(state)
+
+
+def _with_first(state: RunState) -> Play:
+    """Go back to the draft before the repair."""
+    assert state.first_draft is not None
+    draft, verification = state.first_draft
+    back = replace(state, draft=draft, verification=verification, first_draft=None)
+    return _decided(_keep(back), Decision("repair_rejected", {"why": "the first draft holds better"}))
+
+
+def _keep(state: RunState) -> Play:
+    verification = state.verification
+    assert verification is not None
+    if not verification.passed or not verification.citations:
+        return ended(state)
+    texts = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in verification.citations)
+    return Play(state, (KeepTexts(tuple(texts)),))
+
+
+def ended(state: RunState) -> Play:
+    """The run is over."""
+    reason = stop_reason(state)
+    return Play(replace(state, stop_reason=reason), (), (Decision("stopped", {"stop_reason": reason}),))
+
+
+def stop_reason(state: RunState) -> StopReason:
+    """Why a run that came to its end came to it."""
+    if state.verification is not None and not state.verification.passed:
+        return "verification_failed"
+    if state.finishing is not None:
+        return state.finishing
+    if state.draft is None or state.draft.refused:
+        return "no_evidence"
+    if state.judgements and state.judgements[-1].verdict == "enough_evidence":
+        return "enough_evidence"
+    return "weak_evidence_budget_exhausted"
+
+
+def failed(state: RunState, action: Action, failure: Failure) -> Play:
+    """What a failed action of answering means."""
+    decision = Decision("action_failed", {"stage": failure.stage, "code": failure.code, "message": failure.message})
+    match action:
+        case Verify():
+            # A broken verifier must not hide the evidence: the answer is shown as unchecked, with the warning.
+            unchecked = replace(state, warnings=(*state.warnings, "verifier_failed"), failure=failure)
+            return replace(ended(unchecked), decisions=(decision,))
+        case KeepTexts():
+            return replace(ended(replace(state, warnings=(*state.warnings, "texts_not_kept"))), decisions=(decision,))
+        case _:
+            reason: StopReason = "synthesis_failed" if stage_of(action) in _WRITING else "no_evidence"
+            over = replace(state, failure=failure, stop_reason=reason)
+            return Play(over, (), (decision, Decision("stopped", {"stop_reason": reason})))
+
+
+_WRITING = ("prepare_synthesis", "synthesize")
+
+
+def _decided(play: Play, decision: Decision) -> Play:
+    return replace(play, decisions=(decision, *play.decisions))

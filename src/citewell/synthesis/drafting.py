@@ -1,0 +1,190 @@
+"""Reading what a model wrote: plain text with marks becomes sentences bound to passages. Pure, and tolerant.
+
+A mark `[n.m]` binds to the m-th passage of source n, `[n]` to its whole window; a mark that points at nothing is kept
+as such. The model's own list of sources, its links, images and HTML are left out: the engine numbers and names sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from citewell.domain.answers import Draft, DraftSentence, PreparedSource, PreparedSynthesis, Quote, SentenceKind
+from citewell.synthesis.absence import finds_nothing
+from citewell.synthesis.shown_evidence import inert, passages
+from citewell.synthesis.values import dates_in, quantities_in
+from citewell.text.sentences import sentences
+
+MAX_ANSWER_CHARS = 40_000
+MAX_SENTENCES = 120
+MAX_MARKS = 8
+
+_NUMBER = r"\d{1,5}(?:\.\d{1,5})?"
+_MARK = re.compile(
+    rf"[\[【]\s*(?:(?:sources?|refs?|passages?)\s*)?\^?\s*({_NUMBER}(?:\s*(?:,|;|&|and|–|-)\s*\^?{_NUMBER}){{0,12}})"
+    r"\s*(?:†[^\]】]{0,40})?[\]】]",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(rf"(?:\s*{_MARK.pattern})+", re.IGNORECASE)
+# Marks behind a full stop belong to the sentence before it.
+_MARKS_AFTER_STOP = re.compile(rf"(?<![.!?…])([.!?…]++[\"'”’»)]*+)((?:[ \t]*{_MARK.pattern})+)", re.IGNORECASE)
+_RANGE = re.compile(r"(\d{1,5})\s*[–-]\s*(\d{1,5})$")
+_SOURCES = re.compile(
+    r"^\s*(?:#{1,6}\s*)?\**\s*(?:sources?|references?|citations?|bibliography|quellen)\s*\**\s*:?\s*\**\s*$",
+    re.I | re.M,
+)
+_FENCE = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.{1,120}?)\s*#*\s*$")
+_BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80})\*\*\s*:?\s*$")
+_BULLET = re.compile(r"\s*(?:[-*+•‣◦]\s+|\d{1,2}[.)]\s+|>\s*)")
+_IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(\s*<?[^()\s]{1,2000}>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)")
+_REFERENCE = re.compile(r"^\s{0,3}\[[^\]\n]{1,100}\]:\s+\S.*$", re.MULTILINE)
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--.*?-->", re.DOTALL)
+_ADDRESS = re.compile(r"\b(?:https?|ftp|file|data|javascript):[^\s<>\"'）)\]]+|\bwww\.[^\s<>\"'）)\]]+", re.IGNORECASE)
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|`")
+_SPACE_BEFORE_STOP = re.compile(r"\s+([.,;:!?…])")
+_TURN = re.compile(r"\b(?:but|however|although|though|while|yet|instead|nevertheless)\b|;", re.IGNORECASE)
+_DECLINES = re.compile(
+    r"\b(?:i (?:can(?:no|')t|am unable to|won't|will not)|i'm (?:sorry|unable)|as an ai|i am sorry)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One sentence as it was written, its marks taken out of it."""
+
+    text: str
+    kind: SentenceKind
+    marks: tuple[str, ...] = ()
+    is_closed: bool = True
+
+
+def read_answer(text: str, prepared: PreparedSynthesis, *, is_repair: bool = False, is_cut: bool = False) -> Draft:
+    """The draft in a model's reply. Nothing is dropped silently: what cannot be bound is named in `problems`."""
+    pieces = list(_pieces(text[:MAX_ANSWER_CHARS], prepared))
+    if is_cut and pieces and not pieces[-1].is_closed:
+        pieces.pop()
+    bad: dict[str, None] = {}
+    written = tuple(_sentence(piece, prepared, bad) for piece in pieces[:MAX_SENTENCES])
+    written = _without_empty_headings(written)
+    said = [sentence for sentence in written if sentence.kind != "heading"]
+    refused = bool(said) and all(sentence.kind == "gap" for sentence in said)
+    return Draft(
+        sentences=tuple(_refusal(sentence) for sentence in said) if refused else written,
+        refused=refused,
+        reason="the model found no answer in the evidence" if refused else "",
+        repair=is_repair,
+        written_by="model",
+        bad_marks=tuple(bad),
+        problems=tuple(_problems(said, tuple(bad), prepared, refused=refused)),
+        is_cut=is_cut,
+    )
+
+
+def declines(text: str) -> bool:
+    """Whether a reply is a refusal to answer at all rather than an answer."""
+    return len(text) < 600 and _DECLINES.search(text) is not None and _MARK.search(text) is None
+
+
+def _problems(
+    said: list[DraftSentence], bad: tuple[str, ...], prepared: PreparedSynthesis, *, refused: bool
+) -> Iterator[str]:
+    if not said:
+        yield "there is no answer in the reply"
+        return
+    if bad:
+        yield f"marks that are not in the evidence: {', '.join(bad[:8])} (it has [1] to [{len(prepared.sources)}])"
+    if not refused and prepared.sources and not any(sentence.quotes for sentence in said):
+        yield "no sentence has a mark"
+
+
+def _refusal(sentence: DraftSentence) -> DraftSentence:
+    return DraftSentence(sentence.text, "refusal")
+
+
+def _without_empty_headings(written: tuple[DraftSentence, ...]) -> tuple[DraftSentence, ...]:
+    kept: list[DraftSentence] = []
+    for sentence in reversed(written):
+        if sentence.kind == "heading" and (not kept or kept[-1].kind == "heading"):
+            continue
+        kept.append(sentence)
+    return tuple(reversed(kept))
+
+
+def _pieces(text: str, prepared: PreparedSynthesis) -> Iterator[_Piece]:
+    shown = _FENCE.sub("", _THOUGHT.sub("", text))
+    if (listed := _SOURCES.search(shown)) is not None:
+        shown = shown[: listed.start()]
+    known = "\n".join(source.text for source in prepared.sources)
+    shown = _IMAGE_OR_LINK.sub(r"\1", _REFERENCE.sub("", shown))
+    shown = _ADDRESS.sub(lambda match: match[0] if match[0].rstrip(".,") in known else "(link left out)", shown)
+    shown = _TAG.sub("", shown)
+    for line in shown.splitlines():
+        if not line.strip():
+            continue
+        if heading := _HEADING.match(line) or _BOLD_LINE.match(line):
+            yield _Piece(inert(_EMPHASIS.sub("", heading[1])).rstrip(":"), "heading")
+            continue
+        yield from _line_pieces(_BULLET.sub("", line, count=1), prepared.question)
+
+
+def _line_pieces(line: str, question: str) -> Iterator[_Piece]:
+    moved = _MARKS_AFTER_STOP.sub(lambda match: f" {match[2].strip()}{match[1]}", line)
+    for start, end in sentences(moved):
+        whole = moved[start:end]
+        marks = tuple(mark for match in _MARK.finditer(whole) for mark in _split_marks(match[1]))
+        bare = " ".join(_EMPHASIS.sub("", _MARKS.sub("", whole)).split())
+        bare = _SPACE_BEFORE_STOP.sub(r"\1", bare).strip()
+        if not any(character.isalnum() for character in bare):
+            continue
+        kind: SentenceKind = "gap" if not marks and _is_gap(bare, question) else "claim"
+        yield _Piece(bare, kind, marks, bare.rstrip("\"'”’»)")[-1:] in ".!?…。！？:")
+
+
+def _is_gap(text: str, question: str) -> bool:
+    """A sentence that only says what the evidence lacks, and slips in no fact of its own."""
+    if not finds_nothing(text) or _TURN.search(text):
+        return False
+    asked = {value.value for value in quantities_in(question)} | {date.stated for date in dates_in(question)}
+    stated = {value.value for value in quantities_in(text)} | {date.stated for date in dates_in(text)}
+    return stated <= asked
+
+
+def _split_marks(inside: str) -> Iterator[str]:
+    for part in re.split(r"\s*(?:,|;|&|\band\b)\s*", inside, flags=re.IGNORECASE):
+        mark = part.strip().lstrip("^")
+        if (span := _RANGE.match(mark)) and 0 < int(span[2]) - int(span[1]) < MAX_MARKS:
+            yield from (str(n) for n in range(int(span[1]), int(span[2]) + 1))
+        elif span is not None:
+            yield from (span[1], span[2])
+        else:
+            yield mark
+
+
+def _sentence(piece: _Piece, prepared: PreparedSynthesis, bad: dict[str, None]) -> DraftSentence:
+    quotes: dict[Quote, None] = {}
+    for mark in dict.fromkeys(piece.marks):
+        quote = _quote(mark, prepared)
+        if quote is None:
+            bad[f"[{mark}]"] = None
+        elif len(quotes) < MAX_MARKS:
+            quotes[quote] = None
+    return DraftSentence(piece.text, piece.kind, tuple(quotes))
+
+
+def _quote(mark: str, prepared: PreparedSynthesis) -> Quote | None:
+    number, _, passage = mark.partition(".")
+    source = next((one for one in prepared.sources if one.n == int(number)), None)
+    if source is None or not source.text.strip():
+        return None
+    spans = passages(source)
+    if passage and 1 <= int(passage) <= len(spans):
+        return _cut(source, *spans[int(passage) - 1])
+    return _cut(source, spans[0][0], spans[-1][1]) if spans else None
+
+
+def _cut(source: PreparedSource, start: int, end: int) -> Quote:
+    base = source.span.start
+    return Quote(source.source_key, source.span.content_hash, base + start, base + end, source.text[start:end])

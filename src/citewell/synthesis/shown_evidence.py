@@ -1,0 +1,47 @@
+"""Evidence as a model is shown it: sources numbered by the engine, each sentence with a mark, all of it inert. Pure.
+
+Every line begins with the engine's own mark. A stored text cannot begin a line, forge a mark, a role or a template
+token: line breaks are folded, bracketed numbers and template tokens are rewritten, what no reader sees is left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from citewell.domain.answers import PreparedSource
+from citewell.text.sentences import sentences
+
+# Zero-width and bidirectional controls, tag characters, and other controls.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_FORGED_MARK = re.compile(r"[\[【](\s*\d{1,4}(?:[.,;\s–-]{1,3}\d{1,4}){0,8}\s*)[\]】]")
+_TEMPLATE = re.compile(
+    r"<\|[^|<>\n]{0,60}\|>|<\|"
+    r"|</?s>|<</?SYS>>|\[/?INST\]|</?(?:start|end)_of_turn>|</?(?:system|assistant|user|tool|think|evidence)[^<>\n]{0,40}>",
+    re.IGNORECASE,
+)
+
+
+def inert(text: str) -> str:
+    """A stored text as data on one line."""
+    seen = _UNSEEN.sub("", text.replace("\r", "\n"))
+    seen = _TEMPLATE.sub(lambda match: match[0].replace("<", "‹").replace("[", "(").replace("]", ")").replace("|", "¦"), seen)
+    seen = _FORGED_MARK.sub(r"(\1)", seen)
+    return " ".join(seen.split())
+
+
+def render_source(source: PreparedSource) -> str:
+    """A source as text: its number, what it is and where it stands, then its sentences with their marks."""
+    where = inert(source.note_path or source.url or "")
+    details = ", ".join(part for part in (source.role, source.source_type, (source.dated or "")[:10]) if part)
+    lines = [f"[{source.n}] {inert(source.title)} ({details}) {inert(source.source_key)} {where}".rstrip()]
+    lines += [
+        f"[{source.n}.{m}] {inert(source.text[start:end])}" for m, (start, end) in enumerate(passages(source), start=1)
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def passages(source: PreparedSource) -> list[tuple[int, int]]:
+    """The spans in the source's window that a model can point at, in the order of their marks."""
+    return list(sentences(source.text))

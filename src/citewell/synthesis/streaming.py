@@ -1,0 +1,75 @@
+"""An answer as it comes: which of its sentences may be shown already. Pure.
+
+A sentence is shown once it is complete and its own gates pass: every mark points at evidence, and its passages support
+it. What is held back, and what was shown and does not survive the final check, is the final answer's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis, Verdict
+from citewell.domain.queries import QueryPlan
+from citewell.synthesis.drafting import MAX_ANSWER_CHARS, read_answer
+from citewell.synthesis.verify import verify
+
+_ENDS = frozenset(".!?…。！？\n")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSentence:
+    """A sentence that passed its own gates while the answer was still being written."""
+
+    index: int
+    text: str
+    verdict: Verdict
+    sources: tuple[str, ...]
+
+
+class SentenceStream:
+    """Takes text piece by piece and gives the sentences that may be shown, in order, each once."""
+
+    def __init__(self, prepared: PreparedSynthesis, plan: QueryPlan) -> None:
+        self._prepared = prepared
+        self._plan = plan
+        self._text = ""
+        self._judged = 0
+        self.shown: list[ShownSentence] = []
+
+    def feed(self, text: str) -> list[ShownSentence]:
+        """What can be shown now that this text has come too."""
+        if len(self._text) > MAX_ANSWER_CHARS:
+            return []
+        self._text += text
+        # A mark often follows the full stop: a sentence is complete once the next one has begun.
+        if not _ENDS.intersection(self._text[-200:]):
+            return []
+        written = read_answer(self._text, self._prepared).sentences[:-1]
+        fresh = [self._judge(index, written[index]) for index in range(self._judged, len(written))]
+        self._judged = max(self._judged, len(written))
+        passed = [sentence for sentence in fresh if sentence is not None]
+        self.shown += passed
+        return passed
+
+    def close(self) -> list[ShownSentence]:
+        """The last sentence, once the model says that it is done."""
+        written = read_answer(self._text, self._prepared).sentences
+        fresh = [self._judge(index, written[index]) for index in range(self._judged, len(written))]
+        self._judged = len(written)
+        passed = [sentence for sentence in fresh if sentence is not None]
+        self.shown += passed
+        return passed
+
+    def _judge(self, index: int, sentence: DraftSentence) -> ShownSentence | None:
+        alone = read_alone(sentence)
+        verdict = verify(self._prepared.question, alone, self._prepared, self._plan)
+        checked = verdict.sentences[0]
+        if checked.verdict == "unsupported" or (sentence.kind == "claim" and not sentence.quotes):
+            return None
+        sources = tuple(dict.fromkeys(quote.source_key for quote in sentence.quotes))
+        return ShownSentence(index, sentence.text, checked.verdict, sources)
+
+
+def read_alone(sentence: DraftSentence) -> Draft:
+    """One sentence as a draft of its own."""
+    return Draft((sentence,), refused=False, written_by="model")
