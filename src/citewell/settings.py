@@ -31,8 +31,18 @@ class Settings:
 
     data_dir: Path
     model: str = _setting("CITEWELL_MODEL", "model that writes answers; `extractive` needs none", "extractive")
-    model_base_url: str = _setting("CITEWELL_MODEL_BASE_URL", "base URL of an OpenAI-compatible endpoint", "")
-    model_api_key: str = _setting("CITEWELL_MODEL_API_KEY", "key for that endpoint", "", secret=True)
+    model_base_url: str = _setting("CITEWELL_MODEL_BASE_URL", "address of any model whose own is not set", "")
+    model_api_key: str = _setting("CITEWELL_MODEL_API_KEY", "key of the model's provider", "", secret=True)
+    openai_url: str = _setting("CITEWELL_OPENAI_URL", "address of `openai:` models; any OpenAI-compatible server", "")
+    anthropic_url: str = _setting("CITEWELL_ANTHROPIC_URL", "address of `anthropic:` models", "")
+    ollama_url: str = _setting("CITEWELL_OLLAMA_URL", "address of `ollama:` models; empty: port 11434 here", "")
+    llamacpp_url: str = _setting("CITEWELL_LLAMACPP_URL", "address of `llamacpp:` models; empty: port 8080 here", "")
+    vllm_url: str = _setting("CITEWELL_VLLM_URL", "address of `vllm:` models; empty: port 8000 here", "")
+    openrouter_url: str = _setting("CITEWELL_OPENROUTER_URL", "address of `openrouter:` models", "")
+    fireworks_url: str = _setting("CITEWELL_FIREWORKS_URL", "address of `fireworks:` models", "")
+    prices: str = _setting(
+        "CITEWELL_PRICES", "USD for a million tokens in/out, as `openai:NAME=0.5/1.5,ollama:NAME=0.1/0.1`", ""
+    )
     planner_model: str = _setting("CITEWELL_PLANNER_MODEL", "model that plans searches; empty: no model plans", "")
     embeddings: str = _setting(
         "CITEWELL_EMBEDDINGS",
@@ -41,7 +51,9 @@ class Settings:
         choices=("off", "shadow", "on"),
     )
     embeddings_model: str = _setting(
-        "CITEWELL_EMBEDDINGS_MODEL", "folder with the weights of all-MiniLM-L6-v2; empty: the installed package", ""
+        "CITEWELL_EMBEDDINGS_MODEL",
+        "`ollama:NAME` or another endpoint, or a folder with all-MiniLM-L6-v2; empty: the installed package",
+        "",
     )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL", "database; empty: SQLite files in the data folder", "", secret=True
