@@ -1,0 +1,92 @@
+"""One exchange with an endpoint: what an adapter is given, and how the errors of its vendor's client become faults."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from citewell.domain.chat import ChatRequest
+from citewell.domain.errors import Unavailable
+from citewell.models import faults
+from citewell.models.endpoints import Endpoint
+from citewell.models.incoming import Piece
+
+INSTALL = "pip install 'citewell[models]'"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request on its way to its endpoint. Every request that is sent is counted."""
+
+    request: ChatRequest
+    endpoint: Endpoint
+    is_streamed: bool
+    seconds: float
+    time_of_day: Callable[[], float]
+    sent: Callable[[], None] = field(default=lambda: None)
+
+
+class Adapter(Protocol):
+    """Speaks the protocol of a family of endpoints."""
+
+    def pieces(self, exchange: Exchange) -> AsyncGenerator[Piece, None]:
+        """The reply as it comes; raises CallFault. Closing it closes the connection."""
+        ...
+
+
+def load_client(package: str) -> Any:
+    """The vendor's package, loaded when first needed; raises Unavailable."""
+    if find_spec(package) is None:
+        raise Unavailable(f"Models need the package {package}, which is not installed.", fix=f"Install it: {INSTALL}")
+    return importlib.import_module(package)
+
+
+def fault_of(error: BaseException, exchange: Exchange, began: bool) -> faults.CallFault | None:
+    """What an error of a vendor's client or of the connection means; None where it is none of theirs."""
+    import httpx2
+
+    from citewell.models.connection import TooMuch
+
+    endpoint = exchange.endpoint
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and response is not None:
+        body = getattr(error, "body", None)
+        if status < 300:
+            return faults.of_error_inside(body, endpoint)
+        return faults.of_status(status, body, dict(response.headers), endpoint, exchange.time_of_day())
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, (httpx2.TransportError, TooMuch)):
+        cause = cause.__cause__
+    match cause:
+        case TooMuch():
+            return faults.endless(endpoint)
+        case httpx2.ConnectTimeout() | httpx2.ConnectError() | httpx2.UnsupportedProtocol():
+            return faults.unreachable(endpoint)
+        case httpx2.TimeoutException():
+            return faults.timed_out(endpoint, exchange.seconds)
+        case httpx2.TransportError():
+            return faults.cut_off(endpoint) if began else faults.unreachable(endpoint, is_broken=True)
+    if hasattr(error, "body") and hasattr(error, "request"):
+        # An error event inside of a stream.
+        return faults.of_error_inside(error.body, endpoint)
+    if isinstance(error, (ValueError, RecursionError)):
+        return faults.unreadable(endpoint, "it is not the JSON it should be")
+    return None
+
+
+def read_body(data: bytes, endpoint: Endpoint) -> Mapping[str, Any]:
+    """A whole reply; raises CallFault where it is none, or an error."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        raise faults.unreadable(endpoint, "it is not JSON") from None
+    if not isinstance(body, dict):
+        raise faults.unreadable(endpoint, "it is no JSON object")
+    if body.get("error"):
+        raise faults.of_error_inside(body["error"], endpoint)
+    return body
