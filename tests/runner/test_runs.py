@@ -335,13 +335,6 @@ def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Engine, colu
         corpus.runs.replay(result.run_id)
 
 
-def test_a_model_that_is_set_but_not_used_is_never_passed_over_in_silence(corpus: Engine) -> None:
-    engine = Engine(replace(corpus.settings, model="ollama:qwen"))
-    _, result = ask(engine)
-    assert (result.model, "model_unavailable" in result.answer_warnings) == ("extractive", True)
-    engine.close()
-
-
 def test_two_runs_are_compared_and_a_run_with_today(corpus: Engine, vault: Write, add_path: AddPath) -> None:
     _, first = ask(corpus)
     _, second = ask(corpus, "Where did the lamp oil come from?")

@@ -106,7 +106,8 @@ def _by_words(said: str, quoted: str, sources: Sequence[PreparedSource], rarity:
     stems = content_stems(said)
     missing = frozenset(one for one in stems - known if not (verb_forms(one) | same_meaning(one)) & known)
     total = rarity.weight(stems)
-    share = 1 - rarity.weight(missing) / total if total else 1.0
+    # A word that carries no weight of its own is no support: it must stand in the quote.
+    share = 1 - rarity.weight(missing) / total if total else float(set(_spoken(said)) <= set(_spoken(quoted)))
     names = _missing_names(said, known)
     named = f"not in the quote: {', '.join(names or sorted(missing)[:8])}"
     if names:

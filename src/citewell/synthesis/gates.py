@@ -5,7 +5,17 @@ They prove where an answer's quotes come from, not that it is true: a wrong sour
 
 from __future__ import annotations
 
-from citewell.domain.answers import Draft, DraftSentence, Gate, PreparedSource, PreparedSynthesis, Quote
+from collections.abc import Sequence
+
+from citewell.domain.answers import (
+    CheckedSentence,
+    Draft,
+    DraftSentence,
+    Gate,
+    PreparedSource,
+    PreparedSynthesis,
+    Quote,
+)
 from citewell.domain.documents import KEY_PREFIXES
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.absence import finds_nothing
@@ -99,6 +109,14 @@ def _no_denied_anchor(draft: Draft, plan: QueryPlan) -> Gate:
 
 def _finds_nothing(sentence: DraftSentence) -> bool:
     return not sentence.quotes and finds_nothing(sentence.text)
+
+
+def supported_gate(draft: Draft, checked: Sequence[CheckedSentence]) -> Gate:
+    """An answer in which no sentence holds is no answer."""
+    claims = [sentence.verdict for sentence in checked if sentence.verdict != "not_a_claim"]
+    cites = not draft.refused and any(sentence.quotes for sentence in draft.sentences)
+    hollow = cites and all(verdict == "unsupported" for verdict in claims)
+    return Gate("some_claim_supported", not hollow, "no sentence is supported by its source" if hollow else "")
 
 
 def _gate(name: str, wrong: set[str]) -> Gate:

@@ -16,6 +16,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _FORGED_MARK = re.compile(r"[\[【](\s*\d{1,4}(?:[.,;\s–-]{1,3}\d{1,4}){0,8}\s*)[\]】]")
+_DEFUSED = str.maketrans("<[]|", "‹()¦")
 _TEMPLATE = re.compile(
     r"<\|[^|<>\n]{0,60}\|>|<\|"
     r"|</?s>|<</?SYS>>|\[/?INST\]|</?(?:start|end)_of_turn>|</?(?:system|assistant|user|tool|think|evidence)[^<>\n]{0,40}>",
@@ -26,7 +27,7 @@ _TEMPLATE = re.compile(
 def inert(text: str) -> str:
     """A stored text as data on one line."""
     seen = _UNSEEN.sub("", text.replace("\r", "\n"))
-    seen = _TEMPLATE.sub(lambda match: match[0].replace("<", "‹").replace("[", "(").replace("]", ")").replace("|", "¦"), seen)
+    seen = _TEMPLATE.sub(lambda match: match[0].translate(_DEFUSED), seen)
     seen = _FORGED_MARK.sub(r"(\1)", seen)
     return " ".join(seen.split())
 

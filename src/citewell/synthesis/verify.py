@@ -23,7 +23,8 @@ from citewell.domain.documents import Span
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.claims import Rarity, check_claim, content_stems
 from citewell.synthesis.disagreements import disagreements
-from citewell.synthesis.gates import check_gates, source_of
+from citewell.synthesis.gates import check_gates, source_of, supported_gate
+from citewell.synthesis.instructions import is_instruction
 
 MAX_CITATIONS = 8
 _WEAK_BELOW = 0.4
@@ -40,7 +41,7 @@ def verify(
     claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
     unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
     return Verification(
-        gates=check_gates(draft, prepared, plan),
+        gates=(*check_gates(draft, prepared, plan), supported_gate(draft, checked)),
         sentences=checked,
         citations=citations,
         warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
@@ -75,6 +76,8 @@ def _checked(
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind)
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
+    # What gives orders to whoever reads it states nothing, however exactly it is quoted.
+    held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     quotes = [quote for quote, _ in held]
     check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
     cited = tuple(numbers[_place(quote)] for quote in quotes if _place(quote) in numbers)
