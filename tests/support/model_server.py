@@ -135,6 +135,7 @@ class ScriptedModelServer:
         self._taken = 0
         self.stopping = threading.Event()
         self.left = threading.Semaphore(0)
+        self.asked = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
@@ -151,6 +152,10 @@ class ScriptedModelServer:
         """Whether a client closed a connection that the server was not done with."""
         return self.left.acquire(timeout=seconds)
 
+    def wait_until_asked(self, seconds: float = 30.0) -> bool:
+        """Whether anything was asked of it."""
+        return self.asked.wait(seconds)
+
     def __enter__(self) -> ScriptedModelServer:
         self._thread.start()
         return self
@@ -166,6 +171,7 @@ class ScriptedModelServer:
     def reply(self, request: ModelRequest) -> Reply:
         with self._lock:
             self.requests.append(request)
+            self.asked.set()
             script = self._script
             if request.path.endswith("/embeddings"):
                 script = self._embeddings or self._vectors(request)
