@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from citewell.domain.runs import JudgeResult
+from dataclasses import replace
+
+import pytest
+
+from citewell.domain.runs import JudgeResult, ModelUse
 from citewell.domain.topics import TopicBrief
 from citewell.runner.actions import (
     Action,
@@ -42,9 +46,9 @@ RETRY = JudgeResult("weak_evidence", "thin", ("lit",), (), "focused_retry", "lit
 EXPAND = JudgeResult("weak_evidence", "thin", (), (), "related_expansion", None, "note:a")
 
 
-def play(*observations: Observation) -> tuple[Step, list[type[Action]]]:
+def play(*observations: Observation, models: ModelUse | None = None) -> tuple[Step, list[type[Action]]]:
     """Feed observations to a new run; where it stands, and every action it asked for."""
-    taken = begin(request())
+    taken = begin(replace(request(), models=models or ModelUse()))
     asked: list[type[Action]] = [type(action) for action in taken.actions]
     for number, observation in enumerate(observations, start=1):
         pending = taken.actions[0] if taken.actions else None
@@ -151,6 +155,18 @@ def test_a_deadline_while_gathering_still_gives_an_answer_marked_incomplete() ->
     taken, _ = play(PlanMade(plan()), FOUND, DeadlinePassed(), *WRITTEN, TextsKept(()))
     assert taken.state.stop_reason == "timeout_exceeded"
     assert "incomplete" in taken.state.warnings
+
+
+@pytest.mark.parametrize("hosted", [True, False])
+def test_secrets_are_withheld_from_a_hosted_model_only_and_that_is_said(hosted: bool) -> None:
+    use = ModelUse("openai:x", is_hosted=hosted)
+    taken, _ = play(*GATHERED, Judged(ENOUGH), models=use)
+    (asked,) = taken.actions
+    assert isinstance(asked, Prepare)
+    assert asked.withhold_secrets is hosted
+    ready = replace(prepared(), withheld_source_keys=("note:a",))
+    told, _ = play(*GATHERED, Judged(ENOUGH), Prepared(ready), models=use)
+    assert "secrets_withheld" in told.state.warnings
 
 
 def test_the_third_deadline_ends_the_run() -> None:

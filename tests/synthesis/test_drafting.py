@@ -152,6 +152,17 @@ def test_a_source_cannot_forge_a_mark_a_line_a_role_or_a_template_token() -> Non
         assert forged not in shown
 
 
+def test_a_passage_with_a_secret_is_kept_from_a_hosted_model_and_its_source_is_named() -> None:
+    text = "The lamp was lit.\n\nThe api key: sk-abcdef0123456789abcdef opens it.\n\nThe end."
+    found = pack(row("note:a", text=text), row("note:b"))
+    ready = prepare_synthesis(found, withhold_secrets=True)
+    assert "sk-abcdef" not in ready.text
+    assert "withheld" in ready.text
+    assert "The lamp was lit." in ready.text
+    assert ready.withheld_source_keys == ("note:a",)
+    assert "sk-abcdef" in prepare_synthesis(found).text, "a model on this machine is shown everything"
+
+
 def test_what_no_reader_sees_is_left_out_of_a_prompt() -> None:
     assert inert("a\u200bb\u202ec\U000e0041d") == "abcd"
 

@@ -69,6 +69,8 @@ class PreparedSynthesis:
     text: str
     term_weights: dict[str, float]
     unseen_terms: tuple[str, ...] = ()
+    # Sources of which passages were kept from a hosted model, because a secret seems to stand in them.
+    withheld_source_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

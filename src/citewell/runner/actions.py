@@ -102,6 +102,7 @@ class Prepare:
     pack: ResearchPack
     max_evidence_chars: int
     rules_chars: int = 0
+    withhold_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,10 @@ def compute(action: Action) -> Observation:
             )
             return Judged(result)
         case Prepare():
-            return Prepared(prepare_synthesis(action.pack, action.max_evidence_chars, action.rules_chars))
+            ready = prepare_synthesis(
+                *(action.pack, action.max_evidence_chars, action.rules_chars), withhold_secrets=action.withhold_secrets
+            )
+            return Prepared(ready)
         case Extract():
             return Drafted(extract(action.prepared, action.plan))
         case ReadDraft():

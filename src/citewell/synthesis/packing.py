@@ -15,7 +15,7 @@ from citewell.domain.answers import PreparedSource, PreparedSynthesis, Truncatio
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.planning.chat_prompt import parse_chat_prompt
-from citewell.synthesis.shown_evidence import inert, render_source
+from citewell.synthesis.shown_evidence import inert, render_source, secrets_in
 
 MAX_EVIDENCE_CHARS = 24_000
 EXACT_TAG_RESERVED_CHARS = 2_000
@@ -26,7 +26,11 @@ _LEAST_TRIMMED_CHARS = 200
 
 
 def prepare_synthesis(
-    pack: ResearchPack, max_evidence_chars: int = MAX_EVIDENCE_CHARS, rules_chars: int = 0
+    pack: ResearchPack,
+    max_evidence_chars: int = MAX_EVIDENCE_CHARS,
+    rules_chars: int = 0,
+    *,
+    withhold_secrets: bool = False,
 ) -> PreparedSynthesis:
     """The synthesis input for a pack; the same pack always gives the same text.
 
@@ -46,12 +50,13 @@ def prepare_synthesis(
     budget.left -= len(brief)
     sources += budget.take([*tagged[1:], *related], "related")
     numbered = tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
-    rendered = [render_source(source) for source in numbered]
+    rendered = [render_source(source, withhold_secrets=withhold_secrets) for source in numbered]
+    withheld = tuple(source.source_key for source in numbered if secrets_in(source)) if withhold_secrets else ()
     text = "".join((head, *rendered[:before], brief, *rendered[before:]))
     used = rules_chars + len(text)
     truncation = Truncation(max_evidence_chars, used, tuple(budget.dropped), budget.trimmed)
     asked = parse_chat_prompt(pack.question).current
-    return PreparedSynthesis(asked, numbered, truncation, text, term_weights(pack), unseen_terms(pack))
+    return PreparedSynthesis(asked, numbered, truncation, text, term_weights(pack), unseen_terms(pack), withheld)
 
 
 def unseen_terms(pack: ResearchPack) -> tuple[str, ...]:

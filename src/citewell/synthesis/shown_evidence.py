@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from citewell.domain.answers import PreparedSource
+from citewell.text.secrets import kinds_of_secrets
 from citewell.text.sentences import sentences
 
 # Zero-width and bidirectional controls, tag characters, and other controls.
@@ -32,15 +33,25 @@ def inert(text: str) -> str:
     return " ".join(seen.split())
 
 
-def render_source(source: PreparedSource) -> str:
-    """A source as text: its number, what it is and where it stands, then its sentences with their marks."""
+def render_source(source: PreparedSource, *, withhold_secrets: bool = False) -> str:
+    """A source as text: its number, what it is and where it stands, then its sentences with their marks.
+
+    With `withhold_secrets` a passage in which a key, a token or a password seems to stand is named and not shown.
+    """
     where = inert(source.note_path or source.url or "")
     details = ", ".join(part for part in (source.role, source.source_type, (source.dated or "")[:10]) if part)
     lines = [f"[{source.n}] {inert(source.title)} ({details}) {inert(source.source_key)} {where}".rstrip()]
-    lines += [
-        f"[{source.n}.{m}] {inert(source.text[start:end])}" for m, (start, end) in enumerate(passages(source), start=1)
-    ]
+    for m, (start, end) in enumerate(passages(source), start=1):
+        kinds = secrets_in(source, start, end) if withhold_secrets else ()
+        shown = f"(withheld: {', '.join(kinds)})" if kinds else inert(source.text[start:end])
+        lines.append(f"[{source.n}.{m}] {shown}")
     return "\n".join(lines) + "\n\n"
+
+
+def secrets_in(source: PreparedSource, start: int = 0, end: int | None = None) -> tuple[str, ...]:
+    """The kinds of secrets in a passage; a private key goes on over many passages, so it counts for all of them."""
+    kinds = kinds_of_secrets(source.text[start:end])
+    return kinds or tuple(kind for kind in kinds_of_secrets(source.text) if kind == "private key")
 
 
 def passages(source: PreparedSource) -> list[tuple[int, int]]:

@@ -38,8 +38,10 @@ _LEAST_REPAIR_SECONDS = 5.0
 def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Play:
     """Pack the evidence; the rules a model gets beside it come out of the same budget."""
     assert state.pack is not None
-    taken = len(rules(in_sections=_in_sections(state))) if state.request.models.writes else 0
-    return Play(state, (Prepare(state.pack, state.request.max_evidence_chars, taken),), decisions)
+    use = state.request.models
+    taken = len(rules(in_sections=_in_sections(state))) if use.writes else 0
+    hosted = use.writes and use.is_hosted
+    return Play(state, (Prepare(state.pack, state.request.max_evidence_chars, taken, hosted),), decisions)
 
 
 def prepared(state: RunState, ready: PreparedSynthesis) -> Play:
@@ -47,6 +49,9 @@ def prepared(state: RunState, ready: PreparedSynthesis) -> Play:
     data = {"sources": [source.source_key for source in ready.sources], "chars": len(ready.text)}
     spend = replace(state.spend, syntheses=state.spend.syntheses + 1)
     after = replace(state, prepared=ready, spend=spend)
+    if ready.withheld_source_keys:
+        data["withheld"] = list(ready.withheld_source_keys)
+        after = replace(after, warnings=(*state.warnings, "secrets_withheld"))
     play = _write(after, ready) if _model_writes(after, ready) else _extract(after)
     return replace(play, decisions=(Decision("prepared", data), *play.decisions))
 
