@@ -15,6 +15,8 @@ from citewell.corpus.postings.merging import Postings, Source, merge
 from citewell.corpus.postings.scoring import TermPostings, norms, score_many, score_simply
 from citewell.corpus.postings.segments import Segment, build_segment
 from citewell.corpus.store import postings_writing
+from citewell.corpus.store.postings_reading import _as_one, _many_as_one
+from citewell.corpus.store.postings_words import Weighed, Words
 from citewell.database.sqlite import fetch_rows, fetch_value
 from citewell.domain.queries import Filters
 from citewell.planning.lexical import lexical_query
@@ -64,8 +66,25 @@ def test_both_ways_of_scoring_give_the_same_bits(terms: list[TermPostings], leng
     sized = array("H", lengths)
     average = sum(lengths) / len(lengths)
     simply = score_simply(terms, memoryview(sized), average, 80, depth)
-    many = score_many(terms, norms(np.frombuffer(sized, np.uint16), average), 80, None, depth)
+    dense = np.zeros(80)
+    lengths_norm = norms(np.frombuffer(sized, np.uint16), average)
+    many = score_many([Weighed(term, lengths_norm, Words()) for term in terms], dense, 80, None, depth)
     assert simply == many
+    assert not dense.any(), "the table is left as it was found"
+
+
+@settings(max_examples=200)
+@given(st.lists(_terms(), min_size=1, max_size=4))
+def test_the_forms_of_a_word_are_one_word_whether_its_lists_are_short_or_long(found: list[TermPostings]) -> None:
+    found = [term for term in found if term.count]
+    weights: dict[int, tuple[int, int]] = {}
+    for term in found:
+        for chunk, body, head in zip(array("I", term.chunks), term.body, term.head, strict=True):
+            before = weights.get(chunk, (0, 0))
+            weights[chunk] = (min(before[0] + body, 255), min(before[1] + head, 255))
+    for one in (_as_one(found), _many_as_one(found)) if found else ():
+        assert list(array("I", one.chunks)) == sorted(weights)
+        assert list(zip(one.body, one.head, strict=True)) == [weights[chunk] for chunk in sorted(weights)]
 
 
 QUERIES = ("kelp at low tide", "the ash tree", "boat engine repair", "note 7", "harbour lights and kelp")

@@ -12,7 +12,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 K1 = 1.2
 B = 0.75
 HALF = 0.5
-_SPARSE = 20  # below one in so many, sorting the lists is faster than looking at every chunk
+_SLACK = 1.0 + 1e-9  # more than rounding can do to a sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,41 +68,64 @@ def norms(lengths: npt.NDArray[np.uint16], average: float) -> npt.NDArray[np.flo
     return K1 * (1.0 - B + B * (lengths / average))
 
 
+class Weighed(Protocol):
+    """A term of a query whose postings can be weighed, all of them or some."""
+
+    @property
+    def postings(self) -> TermPostings: ...
+
+    def factors(self) -> npt.NDArray[np.float64]:
+        """What each of its chunks makes of it, before the term's own weight: 0 to 1."""
+        ...
+
+    def factors_at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The same, for the postings at these places."""
+        ...
+
+
 def score_many(
-    terms: Sequence[TermPostings],
-    lengths_norm: npt.NDArray[np.float64],
+    terms: Sequence[Weighed],
+    dense: npt.NDArray[np.float64],
     total: int,
     allowed: npt.NDArray[np.bool_] | None,
     depth: int,
 ) -> list[tuple[int, float]]:
-    """The same as `score_simply`, for any number of postings."""
+    """The same as `score_simply`, for any number of postings.
+
+    `dense` has a zero for every chunk, and has it again afterwards.
+    """
     import numpy as np
 
-    ordered = rarest_first(terms)
-    weights = [math.sqrt(term.repeats) * idf(total, term.count) * (K1 + 1.0) for term in ordered]
-    dense = np.zeros(len(lengths_norm))
+    ordered = sorted((term for term in terms if term.postings.count), key=lambda term: term.postings.count)
+    weights = [math.sqrt(term.postings.repeats) * idf(total, term.postings.count) * (K1 + 1.0) for term in ordered]
     opened: list[npt.NDArray[np.uint32]] = []
     threshold = 0.0
-    for number, (term, weight) in enumerate(zip(ordered, weights, strict=True)):
-        # A chunk without any term so far can gain at most this.
-        if threshold > sum(weights[number:]) * (1.0 + 1e-9):
-            break
-        chunks = np.frombuffer(term.chunks, np.uint32)
-        at = np.arange(len(chunks)) if allowed is None else np.flatnonzero(allowed[chunks])
-        chunks = chunks[at]
-        dense[chunks] += _gain(term, at, chunks, weight, lengths_norm)
-        opened.append(chunks)
-        if len(chunks) >= depth:
+    try:
+        for number, term in enumerate(ordered):
+            # A chunk without any term so far can gain at most this.
+            if threshold > sum(weights[number:]) * _SLACK:
+                break
+            chunks = np.frombuffer(term.postings.chunks, np.uint32)
+            gain = weights[number] * term.factors()
+            if allowed is not None:
+                at = np.flatnonzero(allowed[chunks])
+                chunks, gain = chunks[at], gain[at]
+            opened.append(chunks)
+            dense[chunks] += gain
             # The scores only grow: what the best of these have by now is what a newcomer has to beat.
-            threshold = max(threshold, float(np.partition(dense[chunks], -depth)[-depth]))
-    found = _distinct(opened, dense)
-    scores = dense[found]
-    for term, weight in list(zip(ordered, weights, strict=True))[len(opened) :]:
-        chunks = np.frombuffer(term.chunks, np.uint32)
-        places = np.searchsorted(chunks, found)
-        places[places == len(chunks)] = 0
-        has = chunks[places] == found
-        scores[has] += _gain(term, places[has], found[has], weight, lengths_norm)
+            if len(chunks) >= depth and sum(weights[: number + 1]) > sum(weights[number + 1 :]):
+                threshold = max(threshold, float(np.partition(dense[chunks], -depth)[-depth]))
+        late = list(zip(ordered, weights, strict=True))[len(opened) :]
+        if late:
+            # What the leaders come to with all terms is a higher bar than what they have by now.
+            leaders = _hopeful(opened, dense, threshold)
+            _, complete = _completed(leaders, dense[leaders], late, 0.0)
+            threshold = max(threshold, float(np.partition(complete, -depth)[-depth]))
+        found = _hopeful(opened, dense, threshold - sum(weights[len(opened) :]) * _SLACK)
+        found, scores = _completed(found, dense[found], late, threshold)
+    finally:
+        for chunks in opened:
+            dense[chunks] = 0.0
     if len(found) > depth:
         keep = scores >= np.partition(scores, -depth)[-depth]
         found, scores = found[keep], scores[keep]
@@ -110,26 +133,53 @@ def score_many(
     return [(int(found[at]), float(scores[at])) for at in order]
 
 
-def _distinct(opened: Sequence[npt.NDArray[np.uint32]], dense: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
-    """The chunks of all these lists, each once, in rising order."""
+def _completed(
+    found: npt.NDArray[np.uint32],
+    scores: npt.NDArray[np.float64],
+    late: Sequence[tuple[Weighed, float]],
+    threshold: float,
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+    """The chunks that still can reach the threshold, with the terms that were not opened too, each looked up."""
     import numpy as np
 
-    if len(opened) < 2:
-        return opened[0] if opened else np.empty(0, np.uint32)
-    if sum(map(len, opened)) * _SPARSE < len(dense):
-        return np.unique(np.concatenate(opened))
-    return np.flatnonzero(dense).astype(np.uint32)
+    for number, (term, weight) in enumerate(late):
+        rest = sum(later for _, later in late[number:])
+        hopeful = scores >= threshold / _SLACK - rest * _SLACK
+        found, scores = found[hopeful], scores[hopeful]
+        chunks = np.frombuffer(term.postings.chunks, np.uint32)
+        places = np.searchsorted(chunks, found)
+        places[places == len(chunks)] = 0
+        has = chunks[places] == found
+        scores[has] += weight * term.factors_at(places[has])
+    return found, scores
 
 
-def _gain(
-    term: TermPostings,
-    at: npt.NDArray[Any],
-    chunks: npt.NDArray[np.uint32],
-    weight: float,
-    lengths_norm: npt.NDArray[np.float64],
+def _hopeful(
+    opened: Sequence[npt.NDArray[np.uint32]], dense: npt.NDArray[np.float64], least: float
+) -> npt.NDArray[np.uint32]:
+    """The chunks of all these lists that have at least so much by now, each once, in rising order."""
+    import numpy as np
+
+    hopeful = [chunks[dense[chunks] >= least / _SLACK] for chunks in opened]
+    if len(hopeful) < 2:
+        return hopeful[0] if hopeful else np.empty(0, np.uint32)
+    # The lists are in order already: a stable sort merges them.
+    merged = np.sort(np.concatenate(hopeful), kind="stable")
+    is_new = np.ones(len(merged), bool)
+    is_new[1:] = merged[1:] != merged[:-1]
+    return merged[is_new]
+
+
+def factor_of(
+    term: TermPostings, lengths_norm: npt.NDArray[np.float64], places: npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.float64]:
+    """What each chunk makes of a term, before the term's own weight: 0 to 1."""
     import numpy as np
 
-    frequency = np.frombuffer(term.body, np.uint8)[at] + np.frombuffer(term.head, np.uint8)[at] * HALF
-    gain: npt.NDArray[np.float64] = weight * (frequency / (frequency + lengths_norm[chunks]))
-    return gain
+    chunks, body = np.frombuffer(term.chunks, np.uint32), np.frombuffer(term.body, np.uint8)
+    head = np.frombuffer(term.head, np.uint8)
+    if places is not None:
+        chunks, body, head = chunks[places], body[places], head[places]
+    frequency = body + head * HALF
+    factor: npt.NDArray[np.float64] = frequency / (frequency + lengths_norm[chunks])
+    return factor

@@ -19,6 +19,7 @@ import apsw
 from citewell.corpus.postings.scoring import TermPostings, norms, score_many, score_simply
 from citewell.corpus.store.filters import condition
 from citewell.corpus.store.postings_layout import CHUNKS_A_BLOCK, State, is_complete, read_postings, read_state
+from citewell.corpus.store.postings_words import FEW_CHUNKS, Weighed, Words
 from citewell.database.sqlite import fetch_one, fetch_rows
 from citewell.domain.counts import CorpusMatches
 from citewell.domain.queries import Filters, LexicalQuery
@@ -31,7 +32,6 @@ _CACHED_BYTES = 96_000_000
 # Importing numpy takes as long as scoring so many postings without it.
 _FEW_POSTINGS = 200_000
 _FEW_SEARCHES = 2
-_FEW_CHUNKS = 4_000  # fewer are handled faster one by one
 _MASKS = 8
 
 
@@ -45,6 +45,8 @@ class PostingsIndex:
         self._postings_bytes = 0
         self._facts = _ChunkFacts()
         self._masks: OrderedDict[Filters, tuple[int, Any]] = OrderedDict()
+        self._words = Words()
+        self._dense: Any = None
 
     def rank(
         self,
@@ -92,7 +94,8 @@ class PostingsIndex:
             return None
         with self._lock:
             self._facts.refresh(connection, state)
-            found = {form: self._form(connection, form, state).count for form in dict.fromkeys(forms)}
+            self._words.refresh(state)
+            found = {form: self._count(connection, form, state) for form in dict.fromkeys(forms)}
         return {form: count for form, count in found.items() if count}
 
     def eligible(
@@ -115,19 +118,31 @@ class PostingsIndex:
         repeats: dict[tuple[str, ...], int] = {}
         for term in query.terms:
             repeats[term.forms] = repeats.get(term.forms, 0) + 1
-        terms: list[TermPostings] = []
-        for forms, times in repeats.items():
-            found = [self._form(connection, form, state) for form in forms]
-            found = [postings for postings in found if postings.count]
-            if found:
-                terms.append(_as_one(found, times))
-        return terms
+        self._words.refresh(state)
+        words = ((self._word(connection, forms, state), times) for forms, times in repeats.items())
+        return [TermPostings(times, word.chunks, word.body, word.head) for word, times in words if word.count]
+
+    def _word(self, connection: apsw.Connection, forms: tuple[str, ...], state: State) -> TermPostings:
+        """All forms of a word as one term; a long list is kept, for the common words are asked for again and again."""
+        known = self._words.find(forms)
+        if known is not None:
+            return known
+        found = [self._form(connection, form, state) for form in forms]
+        word = _as_one([postings for postings in found if postings.count])
+        self._words.keep(forms, word)
+        return word
+
+    def _count(self, connection: apsw.Connection, form: str, state: State) -> int:
+        known = self._words.counts.get(form)
+        if known is None:
+            known = self._words.counts[form] = self._form(connection, form, state).count
+        return known
 
     def _form(self, connection: apsw.Connection, form: str, state: State) -> TermPostings:
-        pieces = [
-            self._segment_postings(connection, segment_id, form)
-            for (segment_id,) in fetch_rows(connection, "SELECT id FROM index_segments ORDER BY first_chunk")
-        ]
+        if self._words.segments is None:
+            rows = fetch_rows(connection, "SELECT id FROM index_segments ORDER BY first_chunk")
+            self._words.segments = tuple(int(row[0]) for row in rows)
+        pieces = [self._segment_postings(connection, segment_id, form) for segment_id in self._words.segments]
         pieces = [piece for piece in pieces if piece[1]]
         if len(pieces) == 1:
             term = TermPostings(1, *pieces[0])
@@ -169,11 +184,27 @@ class PostingsIndex:
                 scored = score_simply(terms, self._facts.lengths_view(), average, state.chunks, depth)
             else:
                 allowed = self._allowed(connection, filters, state)
-                scored = score_many(terms, self._facts.norms(average), state.chunks, allowed, depth)
+                scored = self._score_many(terms, average, state, allowed, depth)
             best = self._best_of_documents(scored)
             if len(best) >= limit or len(scored) < depth:
                 return best[:limit]
             depth *= 4
+
+    def _score_many(
+        self,
+        terms: Sequence[TermPostings],
+        average: float,
+        state: State,
+        allowed: npt.NDArray[np.bool_] | None,
+        depth: int,
+    ) -> list[tuple[int, float]]:
+        import numpy as np
+
+        if self._dense is None or len(self._dense) != self._facts.size:
+            self._dense = np.zeros(self._facts.size)
+        norms = self._facts.norms(average)
+        weighed = [Weighed(term, norms, self._words) for term in terms]
+        return score_many(weighed, self._dense, state.chunks, allowed, depth)
 
     def _is_small(self, terms: Sequence[TermPostings], filters: Filters) -> bool:
         """Whether numpy is not worth its import: for a process that asks once and ends, as a command does."""
@@ -272,7 +303,7 @@ class _ChunkFacts:
 
     def without_gone(self, term: TermPostings) -> TermPostings:
         """The postings of chunks that are still there."""
-        if term.count > _FEW_CHUNKS:
+        if term.count > FEW_CHUNKS:
             import numpy as np
 
             numbers = np.frombuffer(term.chunks, np.uint32)
@@ -311,12 +342,12 @@ def _find_term(connection: apsw.Connection, segment_id: int, form: str) -> tuple
     return start, start + counts[at]
 
 
-def _as_one(found: Sequence[TermPostings], repeats: int) -> TermPostings:
+def _as_one(found: Sequence[TermPostings]) -> TermPostings:
     """Several forms of a word as one term: a chunk has it as often as it has all of them together."""
-    if len(found) == 1:
-        return TermPostings(repeats, found[0].chunks, found[0].body, found[0].head)
-    if sum(term.count for term in found) > _FEW_CHUNKS:
-        return _many_as_one(found, repeats)
+    if len(found) < 2:
+        return found[0] if found else TermPostings(1, b"", b"", b"")
+    if sum(term.count for term in found) > FEW_CHUNKS:
+        return _many_as_one(found)
     weights: dict[int, tuple[int, int]] = {}
     for term in found:
         for chunk, body, head in zip(array("I", term.chunks), term.body, term.head, strict=True):
@@ -324,24 +355,36 @@ def _as_one(found: Sequence[TermPostings], repeats: int) -> TermPostings:
             weights[chunk] = (min(before[0] + body, 255), min(before[1] + head, 255))
     chunks = sorted(weights)
     return TermPostings(
-        repeats,
+        1,
         array("I", chunks).tobytes(),
         bytes(weights[chunk][0] for chunk in chunks),
         bytes(weights[chunk][1] for chunk in chunks),
     )
 
 
-def _many_as_one(found: Sequence[TermPostings], repeats: int) -> TermPostings:
+def _many_as_one(found: Sequence[TermPostings]) -> TermPostings:
+    """The shorter lists are let into the longest, one after the other."""
     import numpy as np
 
-    every = np.frombuffer(b"".join(term.chunks for term in found), np.uint32)
-    chunks, places = np.unique(every, return_inverse=True)
-    sums = (
-        np.bincount(places, np.frombuffer(b"".join(column), np.uint8), len(chunks))
-        for column in ([term.body for term in found], [term.head for term in found])
-    )
-    body, head = (np.minimum(column, 255).astype(np.uint8).tobytes() for column in sums)
-    return TermPostings(repeats, chunks.tobytes(), body, head)
+    longest, *shorter = sorted(found, key=lambda term: term.count, reverse=True)
+    chunks = np.frombuffer(longest.chunks, np.uint32)
+    body, head = (np.frombuffer(column, np.uint8).astype(np.uint16) for column in (longest.body, longest.head))
+    for term in shorter:
+        added = np.frombuffer(term.chunks, np.uint32)
+        columns = [np.frombuffer(column, np.uint8) for column in (term.body, term.head)]
+        places = np.searchsorted(chunks, added)
+        has = chunks[np.minimum(places, len(chunks) - 1)] == added
+        for kept, column in zip((body, head), columns, strict=True):
+            kept[places[has]] += column[has]
+        is_new = ~has
+        if is_new.any():
+            at = places[is_new]
+            chunks = np.insert(chunks, at, added[is_new])
+            body, head = (
+                np.insert(kept, at, column[is_new]) for kept, column in zip((body, head), columns, strict=True)
+            )
+    counts = (np.minimum(column, 255).astype(np.uint8).tobytes() for column in (body, head))
+    return TermPostings(1, chunks.tobytes(), *counts)
 
 
 def _phrase_postings(chunks: Sequence[int]) -> TermPostings:
