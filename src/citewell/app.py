@@ -91,7 +91,7 @@ class Engine:
     ) -> None:
         self.settings = settings
         self._clock = clock or SystemClock()
-        self._open_embedder = open_embedder or self._minilm
+        self._open_embedder = open_embedder or self._chosen_embedder
 
     @cached_property
     def corpus(self) -> SqliteCorpus:
@@ -129,10 +129,10 @@ class Engine:
         """The model of the semantic lane; raises Unavailable with the way to get it."""
         return self._open_embedder()
 
-    def _minilm(self) -> Embedder:
-        from citewell.models.minilm import open_minilm
+    def _chosen_embedder(self) -> Embedder:
+        from citewell.models.embeddings import open_embedder
 
-        return open_minilm(self.settings.embeddings_model, self.settings.data_dir / "models")
+        return open_embedder(self.settings)
 
     def semantic_lane(self) -> SemanticLane:
         """The lane that searches by meaning, whatever the settings say of using it."""

@@ -29,6 +29,10 @@ from support.model_server import (
     stalls,
 )
 
+# `make test` installs them; `make quick` may do without.
+pytest.importorskip("openai")
+pytest.importorskip("anthropic")
+
 KEY = "key-of-the-test-5c3b"
 PROTOCOLS = ("openai:test", "anthropic:test")
 both = pytest.mark.parametrize("model", PROTOCOLS)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from citewell.domain.chat import ChatRequest, FinishReason, Usage
 from citewell.models import faults
 from citewell.models.endpoints import Endpoint
-from citewell.models.exchange import Exchange, fault_of, load_client, read_body
+from citewell.models.exchange import Exchange, load_client, read_body
 from citewell.models.incoming import Endless, Piece, max_bytes
 from citewell.models.instructing import instructed
 
@@ -105,7 +105,7 @@ async def _exchanged(exchange: Exchange, form: _Form) -> AsyncGenerator[Piece, N
         except (faults.CallFault, Endless):
             raise
         except Exception as error:
-            fault = fault_of(error, exchange, watch.began)
+            fault = exchange.fault_of(error, began=watch.began)
             if fault is None:
                 raise
             raise fault from None
