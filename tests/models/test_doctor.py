@@ -31,11 +31,8 @@ def test_without_a_model_nothing_is_asked(tmp_path: Path) -> None:
 def test_a_local_model_that_answers_is_well(tmp_path: Path, model: str) -> None:
     with ScriptedModelServer() as server:
         found = checks(tmp_path, model=model, model_base_url=server.base_url)
-    assert {name: check.state for name, check in found.items()} == {
-        "model": "ok",
-        "model: price": "ok",
-        "network": "ok",
-    }
+    states = {name: check.state for name, check in found.items()}
+    assert states == {"model": "ok", "model: price": "ok", "network": "ok"}
     assert "(local)" in found["model"].detail
 
 
@@ -55,10 +52,8 @@ def test_a_server_that_is_not_there_says_how_to_start_it(tmp_path: Path) -> None
 def test_a_wrong_key_is_told_and_not_shown(tmp_path: Path) -> None:
     with ScriptedModelServer(key="right") as server:
         found = checks(tmp_path, model="openai:test", openai_url=server.base_url, model_api_key="wrong-key-1")
-        assert (
-            checks(tmp_path, model="openai:test", openai_url=server.base_url, model_api_key="right")["model"].state
-            == "ok"
-        )
+        right = checks(tmp_path, model="openai:test", openai_url=server.base_url, model_api_key="right")
+    assert right["model"].state == "ok"
     assert found["model"].state == "error"
     assert "CITEWELL_MODEL_API_KEY" in found["model"].fix
     assert "wrong-key-1" not in str(found)
@@ -72,12 +67,7 @@ def test_a_name_nobody_knows_is_an_error_with_the_list(tmp_path: Path) -> None:
 
 def test_a_key_of_another_provider_is_a_warning(tmp_path: Path) -> None:
     with ScriptedModelServer() as server:
-        found = checks(
-            tmp_path,
-            model="openai:test",
-            planner_model="ollama:test",
-            model_api_key="k",
-            model_base_url=server.base_url,
-        )
+        chosen = {"model": "openai:test", "planner_model": "ollama:test", "model_api_key": "k"}
+        found = checks(tmp_path, **chosen, model_base_url=server.base_url)
     assert found["model: key"].state == "ok"
     assert found["planner model: key"].state == "warning"

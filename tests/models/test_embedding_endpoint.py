@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -61,8 +62,6 @@ def test_an_empty_text_and_a_vector_of_zeros_do_no_harm() -> None:
 
 
 def _data(*rows: Any) -> Reply:
-    import json
-
     return sends(json.dumps({"data": list(rows)}).encode(), content_type="application/json")
 
 
@@ -180,7 +179,7 @@ def test_an_endpoint_that_is_gone_leaves_the_words(server: ScriptedModelServer, 
 
 
 def test_doctor_says_whether_the_endpoint_is_there(server: ScriptedModelServer, tmp_path: Path) -> None:
-    def lane(**values: str) -> tuple[str, str]:
+    def lane(**values: Any) -> tuple[str, str]:
         (check,) = (
             check
             for check in examine(Settings(data_dir=tmp_path, embeddings="on", **values)).checks

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from citewell.models.endpoints import PROVIDERS, is_hosted, is_local_address, pr
 from citewell.settings import Settings
 
 
-def settings(**values: str) -> Settings:
+def settings(**values: Any) -> Settings:
     return Settings(data_dir=Path("unused"), **values)
 
 

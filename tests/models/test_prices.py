@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from citewell.models.tokens import FRAME_TOKENS, estimate_prompt, estimate_token
 from citewell.settings import Settings
 
 
-def price(model: str, **values: str) -> Price | None:
+def price(model: str, **values: Any) -> Price | None:
     return open_chat(Settings(data_dir=Path("unused"), **values)).price(model)
 
 
