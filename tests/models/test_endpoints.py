@@ -101,9 +101,15 @@ def test_a_key_is_sent_to_its_owner_alone() -> None:
 
 
 def test_a_key_is_not_shown() -> None:
-    endpoint = resolve("openai:x", settings(model_api_key="k-123", openai_url="http://user:pw@h/v1?key=z"))
+    endpoint = resolve("openai:x", settings(model_api_key="k-123", openai_url="http://h/v1?key=z"))
     assert "k-123" not in repr(endpoint)
     assert endpoint.origin == "http://h/v1"
+
+
+def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(BadInput) as error:
+        resolve("openai:x", settings(openai_url="http://user:pw-77@h/v1"))
+    assert "pw-77" not in f"{error.value.message} {error.value.fix}"
 
 
 @pytest.mark.parametrize("package", ["openai", "anthropic"])
