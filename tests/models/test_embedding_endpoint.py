@@ -20,7 +20,8 @@ from citewell.models.endpoints import resolve
 from citewell.models.retrying import Pace
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
-from support.model_server import Reply, ScriptedModelServer, fails, refused_url, sends, silent
+from support.model_script import Reply, fails, sends, silent
+from support.model_server import ScriptedModelServer, refused_url
 
 pytest.importorskip("openai")
 

@@ -57,7 +57,7 @@ class OpenAiChat:
     async def pieces(self, exchange: Exchange) -> AsyncGenerator[Piece, None]:
         place = (exchange.endpoint.base_url, exchange.endpoint.name)
         form = self._forms.get(place) or _first_form(exchange.endpoint)
-        for _ in range(_MOST_REFUSALS):
+        for refusal in range(_MOST_REFUSALS):
             try:
                 async with aclosing(_exchanged(exchange, form)) as pieces:
                     async for piece in pieces:
@@ -68,7 +68,7 @@ class OpenAiChat:
                 if fault.status not in (400, 422) or fault.problem != "rejected":
                     raise
                 simpler = form.without(fault.said, exchange.request.schema is not None, exchange.is_streamed)
-                if simpler is None:
+                if simpler is None or refusal == _MOST_REFUSALS - 1:
                     raise
                 form = simpler
 
