@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     "README.md",
     "ARCHITECTURE.md",
-    *(f"docs/{name}.md" for name in ("commands", "settings", "research-pack", "runs", "questions", "families")),
+    *(
+        f"docs/{name}.md"
+        for name in ("commands", "settings", "models", "research-pack", "runs", "questions", "families")
+    ),
 )
 
 

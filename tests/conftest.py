@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from citewell.app import Engine
 from citewell.domain.library import AddReport
 from citewell.settings import Settings
+from support.llama_server import running_llama
 
 settings.register_profile(
     "citewell", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -43,6 +44,13 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     opened = Engine(Settings(data_dir=tmp_path / "data"), SteadyClock())
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def llama() -> Iterator[str]:
+    """The base URL of a real small model on this machine."""
+    with running_llama() as url:
+        yield url
 
 
 Write = Callable[[dict[str, str | bytes]], Path]

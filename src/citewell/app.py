@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -92,7 +92,8 @@ class Engine:
     ) -> None:
         self.settings = settings
         self._clock = clock or SystemClock()
-        self._open_embedder = open_embedder or self._minilm
+        self._chats: dict[str, ChatModel] = {}
+        self._open_embedder = open_embedder or self._chosen_embedder
 
     @cached_property
     def corpus(self) -> SqliteCorpus:
@@ -121,14 +122,18 @@ class Engine:
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
-        return Outside(self.corpus, view, keep, self.semantic_lane, lambda: self.chat, self._redact).perform
+        return Outside(self.corpus, view, keep, self.semantic_lane, self.chat, self._redact).perform
 
-    @cached_property
-    def chat(self) -> ChatModel:
-        """The language models that the settings name."""
+    def chat(self, model: str) -> ChatModel:
+        """The language model of that name; the key that is set goes to the provider it is set for, and to no other."""
         from citewell.models.chat import open_chat
+        from citewell.models.endpoints import EXTRACTIVE
 
-        return open_chat(self.settings)
+        if model not in self._chats:
+            # With no model set, the key is meant for the one that is chosen now.
+            settings = replace(self.settings, model=model) if self.settings.model == EXTRACTIVE else self.settings
+            self._chats[model] = open_chat(settings)
+        return self._chats[model]
 
     def _redact(self, text: str) -> str:
         from citewell.recording.redaction import Redactor
@@ -140,10 +145,10 @@ class Engine:
         """The model of the semantic lane; raises Unavailable with the way to get it."""
         return self._open_embedder()
 
-    def _minilm(self) -> Embedder:
-        from citewell.models.minilm import open_minilm
+    def _chosen_embedder(self) -> Embedder:
+        from citewell.models.embeddings import open_embedder
 
-        return open_minilm(self.settings.embeddings_model, self.settings.data_dir / "models")
+        return open_embedder(self.settings)
 
     def semantic_lane(self) -> SemanticLane:
         """The lane that searches by meaning, whatever the settings say of using it."""
@@ -494,7 +499,7 @@ class Engine:
             topic=_topic(chosen.topic),
             topic_brief=chosen.topic_brief,
             deadline_seconds=deadline_seconds,
-            models=model_use(self.settings, lambda: self.chat, models or ModelChoice()),
+            models=model_use(self.settings, self.chat, models or ModelChoice()),
             semantic=self._semantic_use(chosen.semantic),
         )
         return self.runs.start(request, traced=traced)

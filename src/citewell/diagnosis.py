@@ -13,9 +13,14 @@ import apsw
 
 from citewell import __version__
 from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.errors import CitewellError
+from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.library import Check, DoctorReport
+from citewell.models.chat import check_model
+from citewell.models.embedding_endpoint import is_endpoint
+from citewell.models.endpoints import EXTRACTIVE, Endpoint, resolve
 from citewell.models.minilm import weights_folder
+from citewell.models.prices import PriceList
+from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import RunStore
 from citewell.settings import Settings, view_settings
@@ -144,11 +149,48 @@ def _ocr() -> Iterator[Check]:
 
 
 def _model(settings: Settings) -> Iterator[Check]:
-    if settings.model == "extractive":
+    if settings.model == EXTRACTIVE:
         yield Check("model", "ok", "extractive: answers are quoted from your documents, no model is called")
     else:
-        fix = "Unset CITEWELL_MODEL: this version answers without a model."
-        yield Check("model", "warning", f"{settings.model} is set but not used by this version", fix)
+        yield from _endpoint("model", settings.model, settings)
+    if settings.planner_model:
+        yield from _endpoint("planner model", settings.planner_model, settings)
+
+
+def _endpoint(what: str, model: str, settings: Settings) -> Iterator[Check]:
+    """A model that is configured: where it is, whether it answers, whether its key and price are known."""
+    try:
+        endpoint = check_model(model, settings)
+        price = PriceList(settings.prices).price(endpoint)
+    except CitewellError as error:
+        yield Check(what, "error", error.message, error.fix)
+        return
+    yield _reachable(what, endpoint)
+    if endpoint.key_withheld:
+        yield Check(f"{what}: key", "warning", endpoint.key_withheld, "Use one provider, or one that needs no key.")
+    elif endpoint.key and endpoint.is_hosted and endpoint.base_url.startswith("http:"):
+        fix = f"Use https in {endpoint.url_setting}."
+        yield Check(f"{what}: key", "warning", f"sent to {endpoint.origin} without encryption", fix)
+    elif endpoint.key:
+        yield Check(f"{what}: key", "ok", "set")
+    elif endpoint.is_hosted and endpoint.provider.needs_key:
+        yield Check(f"{what}: key", "missing", f"{endpoint.provider.name} needs one", "Set CITEWELL_MODEL_API_KEY.")
+    if price is None:
+        fix = f"Set CITEWELL_PRICES={endpoint.model}=INPUT/OUTPUT (USD for a million tokens)."
+        yield Check(f"{what}: price", "missing", "unknown: no cost can be shown or limited", fix)
+    else:
+        where = {"setting": "as you set it", "catalogue": "by the catalogue", "local": "a local model"}[price.source]
+        figures = f"{price.input_usd:g}/{price.output_usd:g} USD for a million tokens in/out"
+        yield Check(f"{what}: price", "ok", f"{figures}, {where}")
+
+
+def _reachable(what: str, endpoint: Endpoint) -> Check:
+    kind = "hosted: your questions and evidence are sent there" if endpoint.is_hosted else "local"
+    shown = f"{endpoint.model} at {endpoint.origin} ({kind})"
+    found = look_up(endpoint)
+    if found.problem:
+        return Check(what, "error", f"{shown}: {found.problem}", found.fix)
+    return Check(what, "ok", shown)
 
 
 def _lanes(settings: Settings) -> Iterator[Check]:
@@ -156,17 +198,30 @@ def _lanes(settings: Settings) -> Iterator[Check]:
         yield Check("semantic lane", "ok", "off: search is by words")
     else:
         yield _semantic_lane(settings)
-    yield Check("network", "ok", "never used: no search provider is enabled")
+    yield Check("network", "ok", _network(settings))
+
+
+def _network(settings: Settings) -> str:
+    """Who is sent something, beyond this machine and its own network."""
+    used = [settings.model, settings.planner_model]
+    used += [settings.embeddings_model] if settings.embeddings != "off" else []
+    try:
+        hosted = [model for model in used if ":" in model and resolve(model, settings).is_hosted]
+    except CitewellError:
+        hosted = []
+    if not hosted:
+        return "never used: no search provider and no hosted model is enabled"
+    return f"used for {', '.join(dict.fromkeys(hosted))} alone: no search provider is enabled"
 
 
 def _semantic_lane(settings: Settings) -> Check:
     """Whether the lane that is switched on has its model and its vectors."""
     try:
-        folder = weights_folder(settings.embeddings_model)
+        model = _embedding_model(settings)
     except CitewellError as error:
         return Check("semantic lane", "missing", f"{settings.embeddings}, but {error.message}", error.fix)
     if not settings.corpus_path.exists():
-        return Check("semantic lane", "ok", f"{settings.embeddings}: {folder.parent.name}, nothing to encode yet")
+        return Check("semantic lane", "ok", f"{settings.embeddings}: {model}, nothing to encode yet")
     try:
         corpus = SqliteCorpus(settings.corpus_path)
     except CitewellError as error:
@@ -177,3 +232,14 @@ def _semantic_lane(settings: Settings) -> Check:
     if coverage.left:
         return Check("semantic lane", "warning", seen, "Encode the others: citewell embed")
     return Check("semantic lane", "ok", f"{seen} ({coverage.model})")
+
+
+def _embedding_model(settings: Settings) -> str:
+    """The model of the lane, where it is there; raises a CitewellError with the way to get it."""
+    if not is_endpoint(settings.embeddings_model):
+        return weights_folder(settings.embeddings_model).parent.name
+    endpoint = check_model(settings.embeddings_model, settings)
+    found = look_up(endpoint)
+    if found.problem:
+        raise Unavailable(f"{endpoint.model}: {found.problem}", fix=found.fix)
+    return endpoint.model

@@ -23,20 +23,19 @@ from citewell.domain.library import AddReport
 from citewell.domain.runs import ModelChoice, RunResult
 from citewell.settings import Settings
 from runner.test_runs import NOTES, collect
-from support.model_server import (
+from support.model_script import (
     ModelRequest,
     Reply,
     Script,
-    ScriptedModelServer,
     cuts,
     endless,
     fails,
-    refused_url,
     says,
     says_error,
     silent,
     stalls,
 )
+from support.model_server import ScriptedModelServer, refused_url
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -13,97 +13,14 @@ import json
 import select
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
+from support.model_script import ModelRequest, Reply, Script, fails, sends
+from support.model_wire import AnthropicWire, OpenAiWire
 from toy_embedder import vector
-
-Ending = Literal["complete", "cut", "stall", "endless"]
-
-
-@dataclass(frozen=True)
-class ModelRequest:
-    """What a client asked."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: Mapping[str, Any]
-
-    @property
-    def is_streamed(self) -> bool:
-        return bool(self.body.get("stream"))
-
-    @property
-    def prompt(self) -> str:
-        """The texts of all messages together."""
-        system = self.body.get("system") or ""
-        return "\n".join([system, *(message["content"] for message in self.body.get("messages", ()))]).strip()
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What the server does with one request; made by the functions below."""
-
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    pieces: tuple[str, ...] = ()
-    finish: str | None = "stop"
-    usage: tuple[int, int] | None = (11, 7)
-    thoughts: str = ""
-    refusal: str = ""
-    ending: Ending = "complete"
-    # Sent as they are, each by itself; None: the protocol's own form of the above.
-    raw: tuple[bytes, ...] | None = None
-    content_type: str = ""
-    is_silent: bool = False
-    error: Mapping[str, Any] | None = None
-
-
-def says(text: str, *, finish: str | None = "stop", **more: Any) -> Reply:
-    """A reply of words, streamed in pieces where a stream is asked for."""
-    size = 7
-    return Reply(pieces=tuple(text[at : at + size] for at in range(0, len(text), size)), finish=finish, **more)
-
-
-def fails(status: int, message: str = "no", *, code: str = "", headers: Mapping[str, str] | None = None) -> Reply:
-    """An error as a provider reports it."""
-    return Reply(status, headers or {}, error={"message": message, "code": code or None, "type": code or "error"})
-
-
-def says_error(message: str, *, code: str | int = "server_error", after: str = "") -> Reply:
-    """An error object inside of a 200, in a stream after some text."""
-    return Reply(pieces=(after,) if after else (), error={"message": message, "code": code, "type": str(code)})
-
-
-def silent() -> Reply:
-    """Takes the request and never says anything."""
-    return Reply(is_silent=True)
-
-
-def stalls(text: str) -> Reply:
-    """Begins a stream, then nothing more."""
-    return Reply(pieces=(text,), ending="stall")
-
-
-def cuts(text: str) -> Reply:
-    """Begins a reply, then closes the connection."""
-    return Reply(pieces=(text,), ending="cut")
-
-
-def endless(word: str = "more ") -> Reply:
-    """Never stops."""
-    return Reply(pieces=(word,), ending="endless")
-
-
-def sends(*parts: bytes, content_type: str = "text/event-stream", status: int = 200) -> Reply:
-    """Exactly these bytes."""
-    return Reply(status, raw=parts, content_type=content_type)
-
-
-Script = Reply | Sequence[Reply] | Callable[[ModelRequest], Reply]
 
 
 def refused_url() -> str:
@@ -248,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._chunk(part)
             self._chunk(b"")
             return
-        wire = _Anthropic(request) if request.path.endswith("/messages") else _OpenAi(request)
+        wire = AnthropicWire(request) if request.path.endswith("/messages") else OpenAiWire(request)
         if reply.status != 200 or (reply.error and not request.is_streamed):
             self._whole(reply.status, reply.headers, json.dumps(wire.error(reply)).encode(), "application/json")
         elif request.is_streamed:
@@ -256,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._whole_reply(reply, wire)
 
-    def _whole_reply(self, reply: Reply, wire: _OpenAi | _Anthropic) -> None:
+    def _whole_reply(self, reply: Reply, wire: OpenAiWire | AnthropicWire) -> None:
         text = "".join(reply.pieces)
         if reply.ending == "stall":
             self._wait_for_end()
@@ -273,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._whole(200, reply.headers, json.dumps(wire.whole(reply, text)).encode(), "application/json")
 
-    def _stream(self, reply: Reply, wire: _OpenAi | _Anthropic) -> None:
+    def _stream(self, reply: Reply, wire: OpenAiWire | AnthropicWire) -> None:
         self._begin(200, reply.headers, "text/event-stream")
         for event in wire.beginning(reply):
             self._chunk(event)
@@ -328,110 +245,3 @@ class _Handler(BaseHTTPRequestHandler):
             if readable and not self.connection.recv(1_024):
                 self.model_server.left.release()
                 return
-
-
-class _OpenAi:
-    """Chat completions."""
-
-    def __init__(self, request: ModelRequest) -> None:
-        self._request = request
-
-    def whole(self, reply: Reply, text: str) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": reply.refusal or None}
-        if reply.thoughts:
-            message["reasoning_content"] = reply.thoughts
-        choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-        return self._wrapped("chat.completion", [choice], reply)
-
-    def error(self, reply: Reply) -> dict[str, Any]:
-        return {"error": reply.error}
-
-    def beginning(self, reply: Reply) -> Iterator[bytes]:
-        yield self._event({"role": "assistant", "content": ""})
-        if reply.thoughts:
-            yield self._event({"reasoning_content": reply.thoughts})
-        if reply.refusal:
-            yield self._event({"refusal": reply.refusal})
-
-    def piece(self, text: str) -> bytes:
-        return self._event({"content": text})
-
-    def ending(self, reply: Reply) -> Iterator[bytes]:
-        if reply.error:
-            yield _data({"error": reply.error})
-            return
-        if reply.finish:
-            yield self._event({}, reply.finish)
-        if reply.usage and (self._request.body.get("stream_options") or {}).get("include_usage"):
-            yield _data(self._wrapped("chat.completion.chunk", [], reply))
-        if reply.finish:
-            yield b"data: [DONE]\n\n"
-
-    def _event(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _data(self._wrapped("chat.completion.chunk", [choice], None))
-
-    def _wrapped(self, kind: str, choices: Sequence[Any], reply: Reply | None) -> dict[str, Any]:
-        body: dict[str, Any] = {"id": "c1", "object": kind, "created": 1, "model": self._request.body.get("model")}
-        body["choices"] = choices
-        if reply is not None and reply.usage:
-            body["usage"] = {"prompt_tokens": reply.usage[0], "completion_tokens": reply.usage[1]}
-        return body
-
-
-class _Anthropic:
-    """Messages."""
-
-    _STOPS: Mapping[str | None, str] = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
-
-    def __init__(self, request: ModelRequest) -> None:
-        self._request = request
-
-    def whole(self, reply: Reply, text: str) -> dict[str, Any]:
-        thoughts = [{"type": "thinking", "thinking": reply.thoughts, "signature": ""}] if reply.thoughts else []
-        content = [*thoughts, {"type": "text", "text": text}]
-        return {**self._message(reply), "content": content, "stop_reason": self._stop(reply)}
-
-    def error(self, reply: Reply) -> dict[str, Any]:
-        return {"type": "error", "error": reply.error}
-
-    def beginning(self, reply: Reply) -> Iterator[bytes]:
-        yield _named("message_start", {"message": {**self._message(reply), "content": []}})
-        yield _named("ping", {})
-        if reply.thoughts:
-            yield _named("content_block_delta", {"delta": {"type": "thinking_delta", "thinking": reply.thoughts}})
-        yield _named("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}})
-
-    def piece(self, text: str) -> bytes:
-        return _named("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}})
-
-    def ending(self, reply: Reply) -> Iterator[bytes]:
-        if reply.error:
-            yield _named("error", {"error": reply.error})
-            return
-        yield _named("content_block_stop", {"index": 0})
-        if reply.finish:
-            usage = {"output_tokens": reply.usage[1]} if reply.usage else {}
-            yield _named("message_delta", {"delta": {"stop_reason": self._stop(reply)}, "usage": usage})
-            yield _named("message_stop", {})
-
-    def _stop(self, reply: Reply) -> str | None:
-        return self._STOPS.get(reply.finish, reply.finish)
-
-    def _message(self, reply: Reply) -> dict[str, Any]:
-        usage = {"input_tokens": reply.usage[0], "output_tokens": reply.usage[1]} if reply.usage else {}
-        return {
-            "id": "m1",
-            "type": "message",
-            "role": "assistant",
-            "model": self._request.body["model"],
-            "usage": usage,
-        }
-
-
-def _data(body: Mapping[str, Any]) -> bytes:
-    return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
-
-
-def _named(event: str, body: Mapping[str, Any]) -> bytes:
-    return f"event: {event}\n".encode() + _data({"type": event, **body})

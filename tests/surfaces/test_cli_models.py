@@ -17,7 +17,8 @@ import pytest
 from citewell.surfaces.schemas import json_schema
 from runner.test_model_runs import GOOD, PRICES, plans, writes
 from runner.test_runs import NOTES
-from support.model_server import Script, ScriptedModelServer, fails, refused_url, says, stalls
+from support.model_script import Script, fails, says, stalls
+from support.model_server import ScriptedModelServer, refused_url
 from surfaces.test_cli import Program, closed
 
 QUESTION = "Who lit the lamp?"

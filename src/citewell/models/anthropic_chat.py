@@ -8,7 +8,7 @@ from typing import Any
 
 from citewell.domain.chat import FinishReason, Usage
 from citewell.models import faults
-from citewell.models.exchange import Exchange, fault_of, load_client, read_body
+from citewell.models.exchange import Exchange, load_client, read_body
 from citewell.models.incoming import Endless, Piece, max_bytes
 from citewell.models.instructing import instructed
 
@@ -74,7 +74,7 @@ async def _exchanged(exchange: Exchange, is_structured: bool) -> AsyncGenerator[
         except (faults.CallFault, Endless):
             raise
         except Exception as error:
-            fault = fault_of(error, exchange, watch.began)
+            fault = exchange.fault_of(error, began=watch.began)
             if fault is None:
                 raise
             raise fault from None

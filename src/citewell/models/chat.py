@@ -15,7 +15,7 @@ from citewell.domain.errors import Unavailable
 from citewell.models import faults
 from citewell.models.anthropic_chat import AnthropicChat
 from citewell.models.endpoints import Endpoint, Protocol, resolve
-from citewell.models.exchange import INSTALL, Adapter, Exchange
+from citewell.models.exchange import INSTALL, Adapter, Exchange, load_client
 from citewell.models.incoming import Endless, Incoming, Piece
 from citewell.models.openai_chat import OpenAiChat
 from citewell.models.prices import PriceList
@@ -60,6 +60,8 @@ class EndpointChat:
     async def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
         """Ask once; raises ChatFailed, and BadInput or Unavailable where there is nobody to ask."""
         endpoint = check_model(request.model, self._settings)
+        # Loading a client takes seconds: in a thread, and before the time of the call begins.
+        await asyncio.to_thread(load_client, endpoint.provider.protocol)
         price = self._prices.price(endpoint)
         attempts, spent = 0, Usage(is_reported=True)
 

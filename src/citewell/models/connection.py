@@ -7,6 +7,8 @@ larger than was asked for. Importing this loads the HTTP library, so only what i
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +35,8 @@ class Watch:
     """What was seen of one exchange."""
 
     max_bytes: int
+    # The moment at which it must be over, for those whom nobody else stops.
+    until: float = math.inf
     # Whether a status line came: what breaks later is a cut reply.
     began: bool = False
     received: int = 0
@@ -47,6 +51,8 @@ class Watch:
         self.received += len(data)
         if self.received > self.max_bytes:
             raise TooMuch
+        if time.monotonic() > self.until:
+            raise httpx2.ReadTimeout("not done in time")
         self.tail = (self.tail + data)[-64:]
         return data
 

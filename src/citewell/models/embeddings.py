@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from citewell.settings import Settings
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -41,3 +43,14 @@ class Embedder(Protocol):
 
 # Opens a model when it is first needed; raises Unavailable with the way to get it.
 OpenEmbedder = Callable[[], Embedder]
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    """The model that the settings choose; raises BadInput or Unavailable."""
+    from citewell.models.embedding_endpoint import is_endpoint, open_embedding_endpoint
+
+    if is_endpoint(settings.embeddings_model):
+        return open_embedding_endpoint(settings)
+    from citewell.models.minilm import open_minilm
+
+    return open_minilm(settings.embeddings_model, settings.data_dir / "models")

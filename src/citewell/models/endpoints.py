@@ -185,6 +185,9 @@ def _base_url(url: str, provider: Provider, setting: str) -> str:
         raise BadInput(
             f"{setting} is no address of a model server.", fix=f"Write it like {provider.url}, or unset {setting}."
         )
+    if "@" in parts.netloc:
+        # Addresses are shown; keys are not.
+        raise BadInput(f"{setting} holds a password.", fix="Leave it out and set CITEWELL_MODEL_API_KEY.")
     path = parts.path.rstrip("/")
     if provider.protocol == "anthropic":
         path = path.removesuffix("/v1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -27,7 +27,11 @@ class Exchange:
     is_streamed: bool
     seconds: float
     time_of_day: Callable[[], float]
-    sent: Callable[[], None] = field(default=lambda: None)
+    sent: Callable[[], None]
+
+    def fault_of(self, error: BaseException, *, began: bool) -> faults.CallFault | None:
+        """What an error means, None where it is neither the vendor's nor the connection's."""
+        return fault_of(error, self.endpoint, began=began, seconds=self.seconds, now=self.time_of_day())
 
 
 class Adapter(Protocol):
@@ -42,23 +46,25 @@ def load_client(package: str) -> Any:
     """The vendor's package, loaded when first needed; raises Unavailable."""
     if find_spec(package) is None:
         raise Unavailable(f"Models need the package {package}, which is not installed.", fix=f"Install it: {INSTALL}")
+    importlib.import_module("citewell.models.connection")
     return importlib.import_module(package)
 
 
-def fault_of(error: BaseException, exchange: Exchange, began: bool) -> faults.CallFault | None:
+def fault_of(
+    error: BaseException, endpoint: Endpoint, *, began: bool, seconds: float, now: float
+) -> faults.CallFault | None:
     """What an error of a vendor's client or of the connection means; None where it is none of theirs."""
     import httpx2
 
     from citewell.models.connection import TooMuch
 
-    endpoint = exchange.endpoint
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and response is not None:
         body = getattr(error, "body", None)
         if status < 300:
             return faults.of_error_inside(body, endpoint)
-        return faults.of_status(status, body, dict(response.headers), endpoint, exchange.time_of_day())
+        return faults.of_status(status, body, dict(response.headers), endpoint, now)
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, (httpx2.TransportError, TooMuch)):
         cause = cause.__cause__
@@ -68,7 +74,7 @@ def fault_of(error: BaseException, exchange: Exchange, began: bool) -> faults.Ca
         case httpx2.ConnectTimeout() | httpx2.ConnectError() | httpx2.UnsupportedProtocol():
             return faults.unreachable(endpoint)
         case httpx2.TimeoutException():
-            return faults.timed_out(endpoint, exchange.seconds)
+            return faults.timed_out(endpoint, round(seconds, 1))
         case httpx2.TransportError():
             return faults.cut_off(endpoint) if began else faults.unreachable(endpoint, is_broken=True)
     if hasattr(error, "body") and hasattr(error, "request"):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from citewell.domain.chat import ChatRequest, FinishReason, Usage
 from citewell.models import faults
 from citewell.models.endpoints import Endpoint
-from citewell.models.exchange import Exchange, fault_of, load_client, read_body
+from citewell.models.exchange import Exchange, load_client, read_body
 from citewell.models.incoming import Endless, Piece, max_bytes
 from citewell.models.instructing import instructed
 
@@ -57,7 +57,7 @@ class OpenAiChat:
     async def pieces(self, exchange: Exchange) -> AsyncGenerator[Piece, None]:
         place = (exchange.endpoint.base_url, exchange.endpoint.name)
         form = self._forms.get(place) or _first_form(exchange.endpoint)
-        for _ in range(_MOST_REFUSALS):
+        for refusal in range(_MOST_REFUSALS):
             try:
                 async with aclosing(_exchanged(exchange, form)) as pieces:
                     async for piece in pieces:
@@ -68,7 +68,7 @@ class OpenAiChat:
                 if fault.status not in (400, 422) or fault.problem != "rejected":
                     raise
                 simpler = form.without(fault.said, exchange.request.schema is not None, exchange.is_streamed)
-                if simpler is None:
+                if simpler is None or refusal == _MOST_REFUSALS - 1:
                     raise
                 form = simpler
 
@@ -105,7 +105,7 @@ async def _exchanged(exchange: Exchange, form: _Form) -> AsyncGenerator[Piece, N
         except (faults.CallFault, Endless):
             raise
         except Exception as error:
-            fault = fault_of(error, exchange, watch.began)
+            fault = exchange.fault_of(error, began=watch.began)
             if fault is None:
                 raise
             raise fault from None

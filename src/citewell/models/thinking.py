@@ -6,6 +6,8 @@ all the reply there was.
 
 from __future__ import annotations
 
+from typing import Literal
+
 _BLOCKS = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
 
 
@@ -15,44 +17,43 @@ class ThinkFilter:
     def __init__(self) -> None:
         self._held = ""
         self._closing = ""
-        self._is_open = False
-        self._is_past = False
+        self._at: Literal["start", "inside", "gap", "answer"] = "start"
 
     def feed(self, piece: str) -> str:
         """What of the reply so far can be shown in addition."""
-        if self._is_past and not self._held:
-            return piece
         self._held += piece
-        if not self._is_open and not self._is_past:
+        if self._at == "start":
             self._look_for_opening()
-        if self._is_open:
+        if self._at == "inside":
             self._look_for_closing()
-        if not self._is_past:
+        if self._at == "gap":
+            # White space between the block and the answer belongs to neither.
+            self._held = self._held.lstrip()
+            self._at = "answer" if self._held else "gap"
+        if self._at != "answer":
             return ""
-        # White space between the block and the answer belongs to neither.
-        shown, self._held = self._held.lstrip() if self._closing else self._held, ""
-        if shown:
-            self._closing = ""
+        shown, self._held = self._held, ""
         return shown
 
     def finish(self) -> str:
         """What was held back in case it opened a block; nothing if one is still open."""
-        shown, self._held = "" if self._is_open else self._held, ""
+        shown, self._held = self._held if self._at == "start" else "", ""
         return shown
 
     def _look_for_opening(self) -> None:
         start = self._held.lstrip().lower()
         for opening, closing in _BLOCKS:
             if start.startswith(opening):
-                self._is_open, self._closing = True, closing
+                self._at, self._closing = "inside", closing
                 self._held = self._held.lstrip()[len(opening) :]
                 return
-        self._is_past = not any(opening.startswith(start) for opening, _ in _BLOCKS)
+        if not any(opening.startswith(start) for opening, _ in _BLOCKS):
+            self._at = "answer"
 
     def _look_for_closing(self) -> None:
         at = self._held.lower().find(self._closing)
         if at >= 0:
-            self._is_open, self._is_past = False, True
+            self._at = "gap"
             self._held = self._held[at + len(self._closing) :]
         else:
             # Only the tail can be the beginning of the closing tag.

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from citewell.domain.chat import ChatModel, Price
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import ModelChoice, ModelUse
+from citewell.models.chat import check_model
 from citewell.models.endpoints import EXTRACTIVE, is_hosted
 from citewell.settings import Settings
 
 MAX_OUTPUT_TOKENS = 32_000
 
 
-def model_use(settings: Settings, chat: Callable[[], ChatModel], choice: ModelChoice) -> ModelUse:
+def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: ModelChoice) -> ModelUse:
     """The models of a run. A ceiling in USD needs every price to be known: without it nothing starts."""
     writer = choice.model or settings.model or EXTRACTIVE
     planner = _planner(settings, choice, writer)
@@ -26,6 +27,8 @@ def model_use(settings: Settings, chat: Callable[[], ChatModel], choice: ModelCh
             f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."
         )
     asked = [model for model in (writer, planner) if model and model != EXTRACTIVE]
+    for model in asked:
+        check_model(model, settings)
     return ModelUse(
         writer=writer,
         planner=planner,
@@ -62,8 +65,8 @@ def _ceiling(settings: Settings, choice: ModelChoice) -> float | None:
     return settings.max_cost_usd or None
 
 
-def _price(chat: Callable[[], ChatModel], model: str, ceiling: float | None) -> Price | None:
-    price = chat().price(model)
+def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) -> Price | None:
+    price = chat(model).price(model)
     if price is None and ceiling is not None:
         raise BadInput(
             f"The price of {model} is not known, so a ceiling of {ceiling} USD cannot be kept.",

@@ -56,7 +56,7 @@ class Outside:
         view: View,
         keep: Keep,
         open_lane: OpenLane,
-        open_chat: Callable[[], ChatModel],
+        open_chat: Callable[[str], ChatModel],
         redact: Callable[[str], str] = str,
     ) -> None:
         self._open_chat = open_chat
@@ -75,7 +75,7 @@ class Outside:
     async def _ask(self, action: Ask, on_text: Callable[[str], None]) -> Observation:
         streams = action.request.purpose in ("write", "repair")
         try:
-            model = await asyncio.to_thread(self._open_chat)
+            model = await asyncio.to_thread(self._open_chat, action.request.model)
             reply = await model.chat(action.request, on_text if streams else None)
         except ChatFailed as failed:
             usage, cost = failed.usage, failed.cost_usd
