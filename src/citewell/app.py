@@ -487,6 +487,8 @@ class Engine:
         limits = OPTION_PROFILES["cli"].limits(
             chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
         )
+        if chosen.limit is None:
+            limits = replace(limits, limit=PROFILES[profile].rows)
         check_between("max_evidence_chars", evidence_chars, 500, 500_000)
         checked_prompt(check_question(question))
         request = RunRequest(

@@ -44,6 +44,7 @@ class Settings:
         "CITEWELL_PRICES", "USD for a million tokens in/out, as `openai:NAME=0.5/1.5,ollama:NAME=0.1/0.1`", ""
     )
     planner_model: str = _setting("CITEWELL_PLANNER_MODEL", "model that plans searches; empty: no model plans", "")
+    review_model: str = _setting("CITEWELL_REVIEW_MODEL", "model that doubts finished answers; empty: none", "")
     planner_seconds: float = _setting("CITEWELL_PLANNER_TIMEOUT_SECONDS", "seconds a planning model may take", 20.0)
     max_output_tokens: int = _setting("CITEWELL_MAX_OUTPUT_TOKENS", "longest answer a model may write, in tokens", 1000)
     embeddings: str = _setting(

@@ -360,6 +360,66 @@ def test_the_planner_can_be_left_out_for_one_question(bench: Bench) -> None:
     assert (result.metrics.planner_status, len(requests)) == ("off", 1)
 
 
+# The review
+
+
+def reviews(reply: Reply | str) -> Callable[[ModelRequest], Reply]:
+    def script(request: ModelRequest) -> Reply:
+        if "You check an answer" in request.prompt:
+            return says(reply) if isinstance(reply, str) else reply
+        return writes(GOOD)(request)
+
+    return script
+
+
+def test_a_reviewer_can_doubt_and_changes_nothing(bench: Bench) -> None:
+    doubts = [
+        {"sentence": 1, "kind": "overconfident", "why": "it is one note"},
+        {"sentence": 99, "kind": "uncited", "why": ""},
+    ]
+    _, result, requests = bench.run(reviews(json.dumps({"doubts": doubts})), review_model="openai:test")
+    assert [(doubt.sentence, doubt.kind) for doubt in result.doubts] == [(1, "overconfident")]
+    assert "review_doubts" in result.warnings
+    assert (result.answer_status, result.sentences[0].verdict) == ("ok", "supported")
+    assert [call.purpose for call in result.metrics.calls] == ["write", "review"]
+    assert len(requests) == 2
+
+
+def test_a_reviewer_cannot_lift_a_verdict(bench: Bench) -> None:
+    script = reviews('{"doubts": []}')
+
+    def insists(request: ModelRequest) -> Reply:
+        if "You check an answer" in request.prompt:
+            return script(request)
+        return writes(f"{GOOD} The oil cost 900 pounds {{oil}}.")(request)
+
+    _, result, _ = bench.run(insists, review_model="openai:test")
+    assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+
+
+@pytest.mark.parametrize("reply", ["all fine!", fails(500), fails(401)], ids=["unreadable", "5xx", "wrong key"])
+def test_a_review_that_fails_costs_nothing_but_the_review(bench: Bench, reply: Reply | str) -> None:
+    _, result, _ = bench.run(reviews(reply), review_model="openai:test")
+    assert (result.answer_status, result.doubts) == ("ok", ())
+    assert "review_failed" in result.warnings
+
+
+def test_a_deep_answer_has_sections(bench: Bench) -> None:
+    draft = f"## Direct answer\n{GOOD}\n\n## Key evidence\nThe oil came from Leith {{oil}}.\n\n## Recommendations\n"
+    with ScriptedModelServer(writes(draft)) as server:
+        engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+        _, result = asyncio.run(collect(engine.research(QUESTION, profile="deep")))
+        assert engine.runs.replay(result.run_id).identical
+        engine.close()
+    assert "## Direct answer" in server.requests[0].prompt
+    assert [sentence.text for sentence in result.sentences if sentence.kind == "heading"] == [
+        "Direct answer",
+        "Key evidence",
+    ]
+    assert result.answer.startswith("## Direct answer\n\nJosiah Pell")
+    assert result.metrics.unsupported_rate == 0.0
+
+
 # What a model is shown
 
 

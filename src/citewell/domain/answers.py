@@ -142,6 +142,18 @@ class Contradiction:
     note: str = ""
 
 
+DoubtKind = Literal["unsupported", "uncited", "contradicted", "overconfident"]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What a reviewing model doubts about a sentence, counted from 1. Advice: the verdict is not its business."""
+
+    sentence: int
+    kind: DoubtKind
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """The verdict on an answer: it may be shown only when every gate passed."""

@@ -11,6 +11,7 @@ from citewell.domain.answers import (
     CheckedSentence,
     Citation,
     Contradiction,
+    Doubt,
     Gate,
     Truncation,
 )
@@ -72,6 +73,8 @@ class Budget:
     expansion_rows: int
     syntheses: int
     repairs: int
+    citations: int = 8
+    rows: int = 8
     loops: int = 0
     reads: int = 0
     queries: int = 0
@@ -137,8 +140,10 @@ class ModelUse:
 
     writer: str = "extractive"
     planner: str = ""
+    reviewer: str = ""
     writer_price: Price | None = None
     planner_price: Price | None = None
+    reviewer_price: Price | None = None
     is_hosted: bool = False
     max_cost_usd: float | None = None
     max_output_tokens: int = 1_000
@@ -293,5 +298,7 @@ class RunResult:
     flow: FlowLedger = field(default_factory=FlowLedger)
     explored: Exploration = field(default_factory=Exploration)
     failure: Failure | None = None
+    # What a reviewing model doubts; empty where none was asked.
+    doubts: tuple[Doubt, ...] = ()
     trace_path: str | None = None
     pack: ResearchPack | None = None

@@ -164,6 +164,8 @@ _DECISIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "planner_merged": _planner_merged,
     "model_asked": _call,
     "repair_asked": lambda data: f"asked for a repair: {listed(_items(data, 'faults'))}",
+    "reviewed": lambda data: f"the reviewer doubts {listed(_items(data, 'doubts')) or 'nothing'}",
+    "review_failed": lambda data: f"went on without a review: {escape(field_of(data, 'why'))}",
     "repair_rejected": lambda data: f"kept the first draft: {escape(field_of(data, 'why'))}",
     "writing_ended": lambda data: f"writing ended: {escape(field_of(data, 'why'))}",
     "stopped": _stopped,

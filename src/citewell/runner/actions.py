@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
@@ -129,6 +129,15 @@ class Verify:
     draft: Draft
     prepared: PreparedSynthesis
     plan: QueryPlan
+    max_citations: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReview:
+    """Read what a reviewing model doubts."""
+
+    reply: str
+    verification: Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +160,7 @@ Action = (
     | Extract
     | ReadDraft
     | Verify
+    | ReadReview
     | KeepTexts
 )
 ActionKind = Literal["io", "compute"]
@@ -174,6 +184,7 @@ STAGES: dict[type[Any], Stage] = {
     Extract: "synthesize",
     ReadDraft: "synthesize",
     Verify: "verify",
+    ReadReview: "verify",
     KeepTexts: "persist_trace",
 }
 
@@ -269,6 +280,12 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed:
+    doubts: tuple[Doubt, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextsKept:
     missing: tuple[str, ...]
 
@@ -309,6 +326,7 @@ Observation = (
     | Prepared
     | Drafted
     | Verified
+    | Reviewed
     | TextsKept
     | ActionFailed
     | CancelRequested
@@ -332,6 +350,7 @@ _OBSERVATIONS: dict[str, type[Any]] = {
         Prepared,
         Drafted,
         Verified,
+        Reviewed,
         TextsKept,
         ActionFailed,
         CancelRequested,

@@ -48,7 +48,9 @@ def fitted(request: ChatRequest, price: Price | None, spend: Spend, use: ModelUs
     return replace(request, max_output_tokens=affordable) if affordable >= LEAST_OUTPUT_TOKENS else None
 
 
-def estimate(use: ModelUse, evidence_chars: int, repairs: int, planner_output_tokens: int) -> Estimate:
+def estimate(
+    use: ModelUse, evidence_chars: int, repairs: int, planner_output_tokens: int, reviewer_output_tokens: int
+) -> Estimate:
     """The most a run can spend, before anything is known but its limits: every call it may make, in full."""
     calls, given, taken, usd = 0, 0, 0, 0.0
     known = True
@@ -63,6 +65,11 @@ def estimate(use: ModelUse, evidence_chars: int, repairs: int, planner_output_to
         calls, given, taken = calls + times, given + written.input_tokens, taken + written.output_tokens
         known = known and use.writer_price is not None
         usd += use.writer_price.cost(written) if use.writer_price else 0.0
+    if use.reviewer:
+        read = Usage(estimate_tokens("x" * evidence_chars) + use.max_output_tokens, reviewer_output_tokens)
+        calls, given, taken = calls + 1, given + read.input_tokens, taken + read.output_tokens
+        known = known and use.reviewer_price is not None
+        usd += use.reviewer_price.cost(read) if use.reviewer_price else 0.0
     return Estimate(calls, given, taken, round(usd, 6) if known else None)
 
 

@@ -26,7 +26,8 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Mode
         raise BadInput(
             f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."
         )
-    asked = [model for model in (writer, planner) if model and model != EXTRACTIVE]
+    reviewer = settings.review_model if settings.review_model != EXTRACTIVE else ""
+    asked = [model for model in (writer, planner, reviewer) if model and model != EXTRACTIVE]
     for model in asked:
         check_model(model, settings)
     return ModelUse(
@@ -34,6 +35,8 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Mode
         planner=planner,
         writer_price=_price(chat, writer, ceiling) if writer != EXTRACTIVE else None,
         planner_price=_price(chat, planner, ceiling) if planner else None,
+        reviewer=reviewer,
+        reviewer_price=_price(chat, reviewer, ceiling) if reviewer else None,
         is_hosted=any(is_hosted(model, settings) for model in asked),
         max_cost_usd=ceiling,
         max_output_tokens=settings.max_output_tokens,

@@ -26,7 +26,9 @@ from citewell.runner.actions import (
     Prepare,
     Prepared,
     ReadDraft,
+    ReadReview,
     Retrieve,
+    Reviewed,
     Verified,
     Verify,
 )
@@ -34,6 +36,7 @@ from citewell.runner.judge import judge
 from citewell.synthesis.drafting import read_answer
 from citewell.synthesis.extract import extract
 from citewell.synthesis.packing import prepare_synthesis
+from citewell.synthesis.review import read_review
 from citewell.synthesis.verify import verify
 
 
@@ -72,7 +75,9 @@ def compute(action: Action) -> Observation:
             draft = read_answer(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
             return Drafted(draft)
         case Verify():
-            return Verified(verify(action.question, action.draft, action.prepared, action.plan))
+            return Verified(verify(action.question, action.draft, action.prepared, action.plan, action.max_citations))
+        case ReadReview():
+            return Reviewed(*read_review(action.reply, action.verification))
         case Ask() | Retrieve() | BriefTopic() | Inspect() | Expand() | KeepTexts():
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:

@@ -24,7 +24,7 @@ from citewell.runner.playbooks.plays import Decision, Play
 from citewell.runner.profiles import MAX_STEPS, PROFILES
 from citewell.runner.state import RunState
 
-PLAYBOOKS: dict[RunProfile, Any] = {"local": local}
+PLAYBOOKS: dict[RunProfile, Any] = {"local": local, "deep": local}
 
 
 @dataclass(frozen=True, slots=True)

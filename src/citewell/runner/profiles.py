@@ -16,6 +16,19 @@ PROFILES: dict[RunProfile, Budget] = {
         syntheses=1,
         repairs=1,
     ),
+    "deep": Budget(
+        seconds=150.0,
+        retrieval_passes=2,
+        retries=1,
+        expansions=1,
+        inspect_rows=8,
+        inspect_chars=2_000,
+        expansion_rows=8,
+        syntheses=1,
+        repairs=1,
+        citations=12,
+        rows=16,
+    ),
 }
 
 # Time kept back for writing and checking the answer, however long the search takes.

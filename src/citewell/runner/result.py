@@ -44,6 +44,7 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         flow=flow_of(state),
         explored=Exploration(state.queries_tried, state.inspected_keys, state.rejected, state.open_gaps),
         failure=state.failure,
+        doubts=state.doubts if shown else (),
         pack=state.pack,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatRequest
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
@@ -51,6 +51,7 @@ class RunState:
     # A draft and its verdict, kept while a model tries to mend it.
     first_draft: tuple[Draft, Verification] | None = None
     deadlines: int = 0
+    doubts: tuple[Doubt, ...] = ()
     draft: Draft | None = None
     verification: Verification | None = None
     warnings: tuple[str, ...] = ()

@@ -20,6 +20,8 @@ from citewell.runner.actions import (
     KeepTexts,
     Prepare,
     ReadDraft,
+    ReadReview,
+    Reviewed,
     Verify,
     stage_of,
 )
@@ -27,6 +29,7 @@ from citewell.runner.playbooks.plays import Decision, Play
 from citewell.runner.state import RunState
 from citewell.synthesis.drafting import declines
 from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
+from citewell.synthesis.review import review_request
 
 IN_SECTIONS = ("deep",)
 UNAVAILABLE = ("unreachable", "unauthorized", "unknown_model", "rate_limited")
@@ -119,7 +122,9 @@ def ask_failed(state: RunState, seen: AskFailed) -> Play:
 
 
 def writing_over(state: RunState) -> Play:
-    """The run's time is nearly up while a model still writes."""
+    """The run's time is nearly up while a model still writes or reviews."""
+    if state.verification is not None and state.first_draft is None:
+        return unreviewed(state, "it was not waited for")
     if state.first_draft is not None:
         return _with_first(replace(state, warnings=(*state.warnings, "incomplete")))
     late = replace(state, finishing="timeout_exceeded", warnings=(*state.warnings, "incomplete", "model_timeout"))
@@ -149,7 +154,8 @@ def drafted(state: RunState, draft: Draft) -> Play:
 def _verify(state: RunState, draft: Draft) -> Play:
     assert state.prepared is not None
     assert state.plan is not None
-    return Play(state, (Verify(state.request.question, draft, state.prepared, state.plan),))
+    check = Verify(state.request.question, draft, state.prepared, state.plan, state.budget.citations)
+    return Play(state, (check,))
 
 
 def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Play | None:
@@ -205,10 +211,55 @@ def _with_first(state: RunState) -> Play:
 
 
 def _keep(state: RunState) -> Play:
+    """The answer stands: have it reviewed where a reviewer is chosen, then keep the texts it cites."""
     verification = state.verification
     assert verification is not None
     if not verification.passed or not verification.citations:
         return ended(state)
+    return _review(state, verification) or _keep_texts(state, verification)
+
+
+def _review(state: RunState, verification: Verification) -> Play | None:
+    use = state.request.models
+    seconds = state.seconds_left - ANSWER_GRACE_SECONDS
+    by_model = state.draft is not None and state.draft.written_by == "model"
+    if (
+        not use.reviewer
+        or not by_model
+        or state.finish_requested
+        or seconds < _LEAST_REPAIR_SECONDS
+        or state.prepared is None
+    ):
+        return None
+    wanted = review_request(state.prepared, verification, use.reviewer, round(seconds, 3))
+    request = budgets.fitted(wanted, use.reviewer_price, state.spend, use)
+    return Play(state, (Ask(request),), (_asked(request),)) if request is not None else None
+
+
+def review_replied(state: RunState, reply: ChatReply) -> Play:
+    assert state.verification is not None
+    return Play(state, (ReadReview(reply.text, state.verification),))
+
+
+def reviewed(state: RunState, seen: Reviewed) -> Play:
+    """Doubts go beside the answer; they change nothing in it."""
+    assert state.verification is not None
+    if seen.error:
+        return unreviewed(state, f"its reply could not be read: {seen.error}")
+    warnings = (*state.warnings, "review_doubts") if seen.doubts else state.warnings
+    decision = Decision("reviewed", {"doubts": [f"{one.sentence}: {one.kind}" for one in seen.doubts]})
+    kept = _keep_texts(replace(state, doubts=seen.doubts, warnings=warnings), state.verification)
+    return _decided(kept, decision)
+
+
+def unreviewed(state: RunState, message: str) -> Play:
+    """A review that failed costs nothing but the review."""
+    assert state.verification is not None
+    warned = replace(state, warnings=(*state.warnings, "review_failed"))
+    return _decided(_keep_texts(warned, state.verification), Decision("review_failed", {"why": message}))
+
+
+def _keep_texts(state: RunState, verification: Verification) -> Play:
     texts = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in verification.citations)
     return Play(state, (KeepTexts(tuple(texts)),))
 

@@ -15,7 +15,7 @@ from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan, Variant
 from citewell.domain.runs import Failure, JudgeResult
 from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
-from citewell.planning.planner import MAX_OUTPUT_TOKENS
+from citewell.planning import planner
 from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
@@ -43,9 +43,11 @@ from citewell.runner.actions import (
     Prepare,
     Prepared,
     ReadDraft,
+    ReadReview,
     Replied,
     Retrieve,
     Retrieved,
+    Reviewed,
     TextsKept,
     TopicBriefed,
     Verified,
@@ -55,6 +57,7 @@ from citewell.runner.merge import merge_expansion, merge_inspection, merge_retry
 from citewell.runner.playbooks import answering, questioning
 from citewell.runner.playbooks.plays import Decision, Play
 from citewell.runner.state import RunState
+from citewell.synthesis import review
 
 
 def opening(state: RunState) -> Play:
@@ -69,7 +72,8 @@ def _estimated_cost(state: RunState) -> Iterator[Decision]:
     """The most the models of this run can cost, before any of them is asked."""
     use = state.request.models
     if use.writes or use.planner:
-        most = budgets.estimate(use, state.request.max_evidence_chars, state.budget.repairs, MAX_OUTPUT_TOKENS)
+        chars, repairs = state.request.max_evidence_chars, state.budget.repairs
+        most = budgets.estimate(use, chars, repairs, planner.MAX_OUTPUT_TOKENS, review.MAX_OUTPUT_TOKENS)
         data = {"calls": most.calls, "input_tokens": most.input_tokens, "output_tokens": most.output_tokens}
         yield Decision("cost_estimated", {**data, "usd": most.usd, "max_cost_usd": use.max_cost_usd})
 
@@ -113,6 +117,8 @@ def observed(state: RunState, observation: Observation, pending: Action | None) 
             return answering.drafted(state, draft)
         case Verified(verification=verification):
             return answering.verified(state, verification)
+        case Reviewed():
+            return answering.reviewed(state, observation)
         case TextsKept(missing=missing):
             warnings = (*state.warnings, "source_removed_during_run") if missing else state.warnings
             return answering.ended(replace(state, warnings=warnings))
@@ -252,6 +258,8 @@ def _replied(state: RunState, reply: ChatReply, pending: Action | None) -> Play:
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
     if pending.request.purpose == "plan":
         return questioning.replied(after, reply)
+    if pending.request.purpose == "review":
+        return answering.review_replied(after, reply)
     return answering.replied(after, pending.request, reply)
 
 
@@ -261,20 +269,23 @@ def _ask_failed(state: RunState, seen: AskFailed, pending: Action | None) -> Pla
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
     if pending.request.purpose == "plan":
         return questioning.failed(after, seen, _search)
+    if pending.request.purpose == "review":
+        return answering.unreviewed(after, seen.message)
     return answering.ask_failed(after, seen)
 
 
 def _given_up(state: RunState, pending: Ask) -> RunState:
     """A call nobody waits for any longer: counted, its cost unknown unless the model is free."""
     use = state.request.models
-    price = use.planner_price if pending.request.purpose == "plan" else use.writer_price
+    prices = {"plan": use.planner_price, "review": use.reviewer_price}
+    price = prices.get(pending.request.purpose, use.writer_price)
     call = budgets.dropped_call(pending.request, price)
     return replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
 
 
 def hurried(state: RunState, pending: Action | None) -> Play:
     """Go to the answer with what is there; an answer already being made is simply finished."""
-    if isinstance(pending, (Prepare, Extract, ReadDraft, Verify, KeepTexts)):
+    if isinstance(pending, (Prepare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)):
         return Play(state, (pending,))
     if isinstance(pending, Ask) and pending.request.purpose == "plan":
         return questioning.let_go(_given_up(state, pending), _search)
@@ -299,6 +310,10 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
         case Ask() if action.request.purpose == "plan":
             planless = questioning.failed(_given_up(state, action), failure, _search)
             return replace(planless, decisions=(decision, *planless.decisions))
+        case Ask() if action.request.purpose == "review":
+            return answering.unreviewed(_given_up(state, action), failure.message)
+        case ReadReview():
+            return answering.unreviewed(state, failure.message)
         case Ask():
             return answering.failed(_given_up(state, action), action, failure)
         case MergePlan():

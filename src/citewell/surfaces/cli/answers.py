@@ -38,6 +38,8 @@ def print_answer(result: RunResult, sources: Sequence[CitedSource] = ()) -> None
     if not result.sentences and result.answer_status not in ("error", "unavailable"):
         print_text("No answer.")
     _print_citations(result, sources)
+    for doubt in result.doubts:
+        print_text(style(f"The reviewer doubts sentence {doubt.sentence} ({doubt.kind}): {doubt.why}", "yellow"))
     for contradiction in result.contradictions:
         places = "".join(f" [{n}]" for n in contradiction.citations)
         print_text(f"Sources disagree: {' / '.join(one_line(value, 60) for value in contradiction.values)}{places}")

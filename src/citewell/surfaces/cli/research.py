@@ -22,7 +22,7 @@ from citewell.surfaces.cli.topics import print_brief
 @click.argument("question")
 @click.option("--retrieval-only", is_flag=True, help="Only gather: print the research pack, record nothing.")
 @click.option(
-    "--profile", type=click.Choice(("local",)), default="local", show_default=True, help="What the run may use."
+    "--profile", type=click.Choice(("local", "deep")), default="local", show_default=True, help="What the run may use."
 )
 @click.option(
     "--max-evidence-chars", type=int, default=24_000, show_default=True, help="Evidence an answer is made from."
