@@ -26,9 +26,11 @@ from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
+from citewell.planning.spelling import doubtful_words
 from citewell.retrieval.lanes import Ranked, by_meaning, search_lanes
 from citewell.retrieval.rows import rarity, term_chunks
 from citewell.retrieval.search import show_rows
+from citewell.retrieval.spelling import respell
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize
 
@@ -272,18 +274,21 @@ class Engine:
         normalized = normalize(check_question(query))
         chosen = filters or Filters()
         with self.corpus.snapshot():
-            lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+            asked = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+            spelled = respell(self.corpus, asked, doubtful_words(normalized.text, normalized.phrases))
+            lexical = spelled.query
             if mode == "semantic":
                 found = Ranked(by_meaning(self.semantic_lane().rank(normalized.text, chosen, limit)))
             else:
                 use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
                 lane = self.semantic_lane
                 found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit)
-            rows = show_rows(self.corpus, lexical, found.rows, max_chars)
+            rows = show_rows(self.corpus, lexical, found.rows, max_chars, spelled)
             eligible = self.corpus.eligible_documents(chosen)
         report = found.report
         is_hybrid = report is not None and report.use == "on" and not report.problem
         warnings = self._search_warnings(lexical, eligible, chosen)
+        warnings += tuple(f"{spelling}." for spelling in spelled.spellings)
         if report is not None and report.problem:
             warnings = (*warnings, f"Searched by words only. {report.problem}")
         return SearchResult(
@@ -291,7 +296,7 @@ class Engine:
             mode="semantic" if mode == "semantic" else "hybrid" if is_hybrid else "lexical",
             took_ms=round((self._clock.monotonic() - started) * 1000, 3),
             results=rows,
-            terms=tuple(dict.fromkeys(term.text for term in lexical.terms)),
+            terms=tuple(dict.fromkeys(term.text for term in asked.terms)),
             eligible_documents=eligible,
             warnings=warnings,
             semantic=report,

@@ -69,9 +69,21 @@ class Concept:
     protected: ProtectedKind | None = None
 
 
-# A side of a comparison, a topic with a year, a topic alone, what a correction puts in place of what was asked before.
+# A side of a comparison, a topic with a year, a topic alone, what a correction puts in place of what was asked before;
+# words nothing has as the nearest that something has, and other names that the corpus gives for what is named.
 VariantKind = Literal[
-    "original", "content", "anchors", "phrase", "title", "side", "dated", "topic", "correction", "follow_up"
+    "original",
+    "content",
+    "anchors",
+    "phrase",
+    "title",
+    "side",
+    "dated",
+    "topic",
+    "correction",
+    "follow_up",
+    "spelling",
+    "alias",
 ]
 
 FamilyName = Literal[

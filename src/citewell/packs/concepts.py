@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from citewell.domain.documents import Document
-from citewell.domain.queries import Concept
+from citewell.domain.queries import Concept, Phrase
 from citewell.planning.lexical import forms_of, phrase_of
 from citewell.text.folding import folded_text
 from citewell.text.words import compound_forms, compounds, pairs, query_tokens, words
@@ -32,6 +32,10 @@ class Passage:
         whole = {form for compound in compounds(text) for form in compound_forms(compound.form)}
         return cls(document, frozenset(spoken), f" {' '.join(spoken)} ", frozenset(whole))
 
+    def has(self, phrase: Phrase) -> bool:
+        """Whether the words of a phrase stand here side by side."""
+        return any(f" {form} " in self.spoken for form in phrase.forms)
+
 
 def is_met(concept: Concept, passage: Passage, languages: Sequence[str]) -> bool:
     """Whether a passage is about a concept."""
@@ -43,8 +47,7 @@ def is_met(concept: Concept, passage: Passage, languages: Sequence[str]) -> bool
         case "source_key":
             return passage.document.source_key == concept.terms[0].partition("@")[0]
         case "phrase":
-            forms = phrase_of(concept.terms[0], languages).forms
-            return any(f" {form} " in passage.spoken for form in forms)
+            return passage.has(phrase_of(concept.terms[0], languages))
         case None:
             return all(_has_word(term, passage, languages) for term in concept.terms)
         case other:
@@ -67,6 +70,4 @@ def _has_word(word: str, passage: Passage, languages: Sequence[str]) -> bool:
         return all(pair in passage.forms for pair in pairs(token.folded))
     if not token.is_compound:
         return False
-    return bool(passage.compounds.intersection(compound_forms(token.folded))) or any(
-        f" {form} " in passage.spoken for form in phrase_of(word, languages).forms
-    )
+    return bool(passage.compounds.intersection(compound_forms(token.folded))) or passage.has(phrase_of(word, languages))
