@@ -444,10 +444,11 @@ class Engine:
             include_topic_brief=chosen.topic_brief,
         )
         use = self._semantic_use(chosen.semantic)
-        pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane).build(question, plan))
-        if not plan.include_topic_brief or not plan.topic:
-            return pack
-        return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
+        with self.corpus.snapshot():
+            pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane).build(question, plan))
+            if not plan.include_topic_brief or not plan.topic:
+                return pack
+            return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
 
     def research(
         self,

@@ -26,7 +26,7 @@ from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
-from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
+from citewell.retrieval.rows import Reading, evidence_row, rarity, read_many, term_chunks
 from citewell.retrieval.spelling import Respelled, SpellingStore, respell
 
 EXACT_TAG_EXAMPLES = 3
@@ -151,21 +151,22 @@ class PackBuilder:
         self, plan: QueryPlan, query: LexicalQuery, searched: _Searched, languages: Sequence[str]
     ) -> list[_Ranked]:
         fused = fuse(searched.results)[: plan.limits.limit * _RERANK_ROWS]
-        weighed = (self._weigh(plan, query, row, languages, searched) for row in fused)
+        chunks = [(row.candidate.document, row.candidate.chunk) for row in fused]
+        readings = read_many(self._store, chunks, query, plan.limits.max_chars_per_doc)
+        weighed = (self._weigh(plan, *pair, languages, searched) for pair in zip(fused, readings, strict=True))
         ranked = [row for row in weighed if row is not None]
         return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
 
     def _weigh(
         self,
         plan: QueryPlan,
-        query: LexicalQuery,
         row: Fused,
+        reading: Reading,
         languages: Sequence[str],
         searched: _Searched,
     ) -> _Ranked | None:
         """A row with its signals, or nothing where the question rules it out."""
         document, chunk = row.candidate.document, row.candidate.chunk
-        reading = read_around(self._store, document, chunk, query, plan.limits.max_chars_per_doc)
         title = " ".join((document.title, *document.aliases))
         around = " ".join((title, *chunk.heading_path, *document.user_tags))
         passage = Passage.of(document, f"{around}\n\n{reading.text}")
