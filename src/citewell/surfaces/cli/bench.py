@@ -29,9 +29,12 @@ _COLUMNS = (
     help="Only this lane (default: every lane there is).",
 )
 @click.option("--peers", is_flag=True, help="Measure other engines in the same run: bm25s, SQLite FTS5, tantivy.")
+@click.option("--max-queries", type=click.IntRange(1), help="At most so many queries of a collection, evenly drawn.")
 @json_option
 @click.pass_context
-def bench(ctx: click.Context, folder: Path, mode: SearchMode | None, peers: bool, as_json: bool) -> None:
+def bench(
+    ctx: click.Context, folder: Path, mode: SearchMode | None, peers: bool, max_queries: int | None, as_json: bool
+) -> None:
     """Index test collections in a temporary folder, ask every judged query, and report quality and latency.
 
     DIR is one collection in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv) or a folder of them. Your own
@@ -50,7 +53,8 @@ def bench(ctx: click.Context, folder: Path, mode: SearchMode | None, peers: bool
     folders = find_collections(folder)
     report = BenchReport(())
     with _progress() as show:
-        for event in run_bench(folders, load_settings(ctx.find_root().obj), mode=mode, with_peers=peers):
+        settings = load_settings(ctx.find_root().obj)
+        for event in run_bench(folders, settings, mode=mode, with_peers=peers, max_queries=max_queries):
             if isinstance(event, BenchReport):
                 report = event
             else:
