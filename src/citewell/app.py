@@ -19,7 +19,7 @@ from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
 from citewell.domain.errors import BadInput, NotFound
 from citewell.domain.lanes import SemanticUse
-from citewell.domain.ports import Clock
+from citewell.domain.ports import Clock, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.domain.results import DocumentList, RelatedResult, SearchMode, SearchResult
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
@@ -141,6 +141,15 @@ class Engine:
         from citewell.retrieval.semantic import SemanticLane
 
         return SemanticLane(self.corpus.vectors, self.embedder)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The model that looks at the best rows again, where one is named; opened when it is first needed."""
+        if not self.settings.reranker:
+            return None
+        from citewell.models.cross_encoder import CrossEncoder
+
+        return CrossEncoder(Path(self.settings.reranker))
 
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
         match self.settings.embeddings:
@@ -282,7 +291,7 @@ class Engine:
             else:
                 use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
                 lane = self.semantic_lane
-                found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit)
+                found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit, self.reranker)
             rows = show_rows(self.corpus, lexical, found.rows, max_chars, spelled)
             eligible = self.corpus.eligible_documents(chosen)
         report = found.report
@@ -445,7 +454,7 @@ class Engine:
         )
         use = self._semantic_use(chosen.semantic)
         with self.corpus.snapshot():
-            pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane).build(question, plan))
+            pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane, self.reranker).build(question, plan))
             if not plan.include_topic_brief or not plan.topic:
                 return pack
             return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))

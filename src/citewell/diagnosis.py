@@ -15,6 +15,7 @@ from citewell import __version__
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.errors import CitewellError
 from citewell.domain.library import Check, DoctorReport
+from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.minilm import weights_folder
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import RunStore
@@ -156,7 +157,18 @@ def _lanes(settings: Settings) -> Iterator[Check]:
         yield Check("semantic lane", "ok", "off: search is by words")
     else:
         yield _semantic_lane(settings)
+    if settings.reranker:
+        yield _reranker(settings)
     yield Check("network", "ok", "never used: no search provider is enabled")
+
+
+def _reranker(settings: Settings) -> Check:
+    encoder = CrossEncoder(Path(settings.reranker))
+    try:
+        encoder.open()
+    except CitewellError as error:
+        return Check("reranker", "missing", f"{error.message} Rows are ranked without it.", error.fix)
+    return Check("reranker", "ok", f"{encoder.name}: looks at the best rows again")
 
 
 def _semantic_lane(settings: Settings) -> Check:

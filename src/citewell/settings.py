@@ -43,6 +43,9 @@ class Settings:
     embeddings_model: str = _setting(
         "CITEWELL_EMBEDDINGS_MODEL", "folder with the weights of all-MiniLM-L6-v2; empty: the installed package", ""
     )
+    reranker: str = _setting(
+        "CITEWELL_RERANKER", "folder of an ONNX cross-encoder that looks at the best rows again; empty: none", ""
+    )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL", "database; empty: SQLite files in the data folder", "", secret=True
     )

@@ -1,8 +1,8 @@
 """How well answerability tells questions a collection answers from those it does not: AUROC, and fitting anew.
 
 Questions without an answer are those of another collection, and those a collection names itself: in
-`qrels/unanswerable.tsv`, in `unanswerable.jsonl`, or as a query marked `answerable: false`. Halves are drawn by document, so that no article
-is both fitted on and measured.
+`qrels/unanswerable.tsv`, in `unanswerable.jsonl`, or as a query marked `answerable: false`. Halves are drawn by
+document, so that no article is both fitted on and measured.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from citewell.domain.documents import Document, Role
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport, VariantReport
-from citewell.domain.ports import Candidate
+from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
 from citewell.packs.adjustments import adjustments, is_left_out, with_every_side
 from citewell.packs.concepts import Passage, is_met
@@ -24,7 +24,7 @@ from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.fusion import Fused, fuse
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
-from citewell.retrieval.lexical import SearchStore
+from citewell.retrieval.lexical import PROVENANCE, SearchStore
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
 from citewell.retrieval.rows import Reading, evidence_row, rarity, read_many, term_chunks
 from citewell.retrieval.spelling import Respelled, SpellingStore, respell
@@ -72,10 +72,17 @@ class _Searched:
 class PackBuilder:
     """Builds packs over one store; the semantic lane takes part as far as `use` says."""
 
-    def __init__(self, store: PackStore, use: SemanticUse = "off", open_lane: OpenLane = no_lane) -> None:
+    def __init__(
+        self,
+        store: PackStore,
+        use: SemanticUse = "off",
+        open_lane: OpenLane = no_lane,
+        reranker: Reranker | None = None,
+    ) -> None:
         self._store = store
         self._use = use
         self._open_lane = open_lane
+        self._reranker = reranker
 
     def build(self, question: str, plan: QueryPlan) -> ResearchPack:
         """The pack for a planned question."""
@@ -134,7 +141,8 @@ class PackBuilder:
             if variant.kind != "original":
                 searched.results.append((variant, self._store.rank(query, plan.filters, depth)))
                 continue
-            found = search_lanes(*(self._store, self._open_lane, self._use, variant.query, query, plan.filters, depth))
+            asked = (variant.query, query, plan.filters, depth, self._reranker)
+            found = search_lanes(self._store, self._open_lane, self._use, *asked)
             searched.lanes.update({row.key: row for row in found.rows})
             searched.results.append((variant, [replace(row.candidate, score=row.score) for row in found.rows]))
             searched = replace(searched, report=found.report or searched.report)
@@ -180,6 +188,9 @@ class PackBuilder:
         found = searched.lanes.get(document.source_key)
         if found is not None and row.best == "original":
             weighed = with_meaning(weighed, row.base, found)
+        if found is not None:
+            told = (replace(signal, value=0.0) for signal in found.signals if signal.name in PROVENANCE)
+            weighed = replace(weighed, signals=(*weighed.signals, *told))
         if row.best == "alias":
             signals = (one.signal() for one in searched.others if passage.has(phrase_of(one.other, languages)))
             weighed = replace(weighed, signals=(*weighed.signals, *signals))
