@@ -69,6 +69,13 @@ def test_nearest_first_then_the_same_first_letter_then_the_commonest() -> None:
     assert nearest(["mention"], [("mannion", 9)]) == []
 
 
+@given(st.text("abcд", min_size=4, max_size=10), st.lists(st.text("abcд", min_size=3, max_size=11), max_size=6))
+def test_no_word_within_reach_is_passed_over(form: str, words: list[str]) -> None:
+    reach = {word: min(2 if len(word) > 7 else 1, 2 if len(form) > 7 else 1) for word in words}
+    expected = {word for word, most in reach.items() if 0 < _all_cells(form, word) <= most}
+    assert {near.form for near in nearest([form], [(word, 1) for word in words])} == expected
+
+
 def test_what_is_written_exactly_is_never_doubted() -> None:
     text = 'the longlnies of @kelpwfie #frm 1.4.3 gmüse "the impelr" bay 海带養 where v2'
     assert doubtful_words(text, ["the impelr"]) == ("longlnies", "gmuse")

@@ -145,7 +145,7 @@ def test_a_corpus_of_one_document_answers_by_every_lane(tmp_path: Path, vault: W
     for _ in engine.encode():
         pass
     for mode in ("lexical", "semantic", "hybrid"):
-        found = engine.search("loud automobile", mode=mode)  # type: ignore[arg-type]
+        found = engine.search("loud automobile", mode=mode)
         assert [row.source_key for row in found.results] == ["note:vault/only"], mode
     pack = engine.research_pack("Is the automobile loud?")
     assert [row.source_key for row in pack.evidence] == ["note:vault/only"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 SHORTEST = 4
 LONG = 8
@@ -50,14 +51,24 @@ def distance(first: str, second: str, most: int) -> int:
 
 def nearest(forms: Iterable[str], known: Iterable[tuple[str, int]]) -> list[Near]:
     """The known words a few slips from any of these forms: the nearest, with the same first letter, commonest first."""
-    wanted = [(form, frozenset(form), slips_allowed(form)) for form in forms]
-    starts = {form[:1] for form, _, _ in wanted}
+    wanted = [(form, frozenset(form), slips_allowed(form), _pieces(form)) for form in dict.fromkeys(forms)]
+    starts = {form[:1] for form, *_ in wanted}
     found: list[Near] = []
     for word, count in known:
+        likely = [entry for entry in wanted if any(piece in word for piece in entry[3])]
+        if not likely:
+            continue
         letters, most = frozenset(word), slips_allowed(word)
-        # Every slip changes at most two letters of the set: this leaves out nearly all words cheaply.
-        near = [(form, min(most, own)) for form, has, own in wanted if len(has ^ letters) <= 2 * min(most, own)]
+        # Every slip changes at most two letters of the set.
+        near = [(form, min(most, own)) for form, has, own, _ in likely if len(has ^ letters) <= 2 * min(most, own)]
         apart = min((slips for form, most in near if (slips := distance(form, word, most)) <= most), default=0)
         if apart:
             found.append(Near(word, apart, count))
     return sorted(found, key=lambda one: (one.distance, one.form[:1] not in starts, -one.count, one.form))
+
+
+def _pieces(form: str) -> list[str]:
+    """A word cut into so many pieces that one stays whole: a slip touches two at most. Most other words have none."""
+    count = 2 * slips_allowed(form) + 1
+    cuts = [number * len(form) // count for number in range(count + 1)]
+    return [form[low:high] for low, high in pairwise(cuts)]
