@@ -115,7 +115,7 @@ def scan_recalls(vectors: Floats, queries: Floats) -> list[tuple[int, float]]:
     times = -(-_MANY // len(vectors))
     copies = [vectors, *(_noisy(vectors, noise) for _ in range(times - 1))]
     many = np.concatenate(copies)[: max(_MANY, len(vectors))]
-    return [(len(some), _recall_of(some, asked)) for some in (vectors, many)]
+    return [(len(some), recall_of(some, asked)) for some in (vectors, many)]
 
 
 def _noisy(vectors: Floats, noise: np.random.Generator) -> Floats:
@@ -124,7 +124,7 @@ def _noisy(vectors: Floats, noise: np.random.Generator) -> Floats:
     return np.asarray(moved / lengths, np.float32)
 
 
-def _recall_of(vectors: Floats, queries: Floats) -> float:
+def recall_of(vectors: Floats, queries: Floats) -> float:
     """As the store scans: signs first, the best of them in 8 bits."""
     small, scales = quantized(vectors)
     bits = np.ascontiguousarray(signs(vectors).view(np.uint64).T)
