@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tables import Part, Ratio
 
+from citewell.domain.benchmarks import AnswerabilityRow
 from citewell.evals.answerability import measure_answerability
 from citewell.evals.collections import find_collections
 from citewell.evals.measures import mean
@@ -18,7 +19,8 @@ _ADVERSARIAL_GOAL = 0.75
 def measure_answerable(data: Path, names: list[str], most_queries: int) -> Part:
     """AUROC for every pair of collections, and for the questions a collection itself calls unanswerable."""
     folders = [folder for folder in find_collections(data) if not names or folder.name in names]
-    rows = list(measure_answerability(folders, Settings(data_dir=data), most_queries))
+    measured = measure_answerability(folders, Settings(data_dir=data), most_queries)
+    rows = [row for row in measured if isinstance(row, AnswerabilityRow)]
     foreign = [row.auroc for row in rows if row.corpus != row.questions]
     ratios = [Ratio("AUROC, questions of another collection, mean", mean(foreign), _FOREIGN_GOAL, "higher")]
     ratios += [

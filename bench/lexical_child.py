@@ -1,7 +1,8 @@
 """One lexical index of part `scale`, built or searched in a process of its own, so that its memory is its own.
 
-`lexical_child.py build|search SYSTEM FOLDER`: FOLDER has `documents/*.jsonl` and `questions.json`; the index goes
-beside them. It prints one JSON object. `citewell` is the Engine with whatever lexical index it has.
+`lexical_child.py build|search|pack SYSTEM FOLDER`: FOLDER has `documents/*.jsonl` and `questions.json`; the index goes
+beside them. It prints one JSON object. `citewell` is the Engine with whatever lexical index it has; `pack` asks it
+each question twice, for one search and for a whole research pack.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from citewell.settings import Settings
 
 DEPTH = 10
 WARM_UP = 20
+PACKS = 100
 Ask = Callable[[str], int]
 
 
@@ -33,6 +35,9 @@ def main() -> None:
         print(json.dumps({"documents": count, "seconds": seconds}))
         return
     questions: list[str] = json.loads((folder / "questions.json").read_text("utf-8"))
+    if action == "pack":
+        print(json.dumps(compare_pack(folder / system, questions)))
+        return
     ask = SEARCH[system](folder / system)
     latencies: list[float] = []
     found = 0
@@ -117,6 +122,28 @@ def build_fts5(folder: Path) -> tuple[int, float]:
 def search_citewell(folder: Path) -> Ask:
     engine = Engine(Settings(data_dir=folder))
     return lambda question: len(engine.search(question, limit=DEPTH).results)
+
+
+def compare_pack(folder: Path, questions: list[str]) -> dict[str, float]:
+    """The middle of what a search and a pack take, the two in turn, so that both see the same machine."""
+    engine = Engine(Settings(data_dir=folder))
+    searches: list[float] = []
+    packs: list[float] = []
+    for question in [*questions[:WARM_UP], *questions[:PACKS]]:
+        engine.search(question)  # whoever comes first reads the postings from disk: neither of the two
+        started = time.perf_counter()
+        engine.search(question)
+        between = time.perf_counter()
+        engine.research_pack(question)
+        searches.append((between - started) * 1000)
+        packs.append((time.perf_counter() - between) * 1000)
+    engine.close()
+    searched, packed = searches[WARM_UP:], packs[WARM_UP:]
+    return {
+        "search_p50": percentile(searched, 0.5),
+        "pack_p50": percentile(packed, 0.5),
+        "pack_p95": percentile(packed, 0.95),
+    }
 
 
 def search_tantivy(folder: Path) -> Ask:

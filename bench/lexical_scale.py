@@ -18,6 +18,7 @@ CHILD = Path(__file__).resolve().parent / "lexical_child.py"
 
 
 _P50 = {"tantivy": 2.0}
+_PACK = "research pack without a model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ def measure_scale(mdn: Mdn, name: str, count: int, systems: list[str]) -> Part:
         made = write_shards(mdn.replicated(count), root / "documents")
         (root / "questions.json").write_text(json.dumps(mdn.questions()), "utf-8")
         measured = [_measure(root, system) for system in BUILD if system in systems and system not in absent]
+        packed = json.loads(_run("pack", "citewell", root).output) if "citewell" in systems else {}
     assert all(entry.documents == made for entry in measured), "a system left documents out"
     ours = next((entry for entry in measured if entry.system == "citewell"), None)
     ratios: list[Ratio] = []
@@ -53,6 +55,10 @@ def measure_scale(mdn: Mdn, name: str, count: int, systems: list[str]) -> Part:
             Ratio(f"build, wall clock / {peer.system}", ours.build_seconds / peer.build_seconds),
             Ratio(f"resident memory while searching / {peer.system}", ours.resident_mb / peer.resident_mb),
         ]
+    if packed:
+        ratios.append(
+            Ratio(f"{_PACK}, p50, {made:,} documents / one search", packed["pack_p50"] / packed["search_p50"], 8.0)
+        )
     columns = (
         *("system", "documents", "build s", "docs/s", "build peak MB", "disk MB"),
         *("p50 ms", "p95 ms", "resident MB while searching", "others took in build"),
@@ -60,15 +66,20 @@ def measure_scale(mdn: Mdn, name: str, count: int, systems: list[str]) -> Part:
     notes = [
         "The peers only rank: they store no text and cut out no passages, and their build leaves out reading the files."
     ]
+    if packed:
+        notes.append(
+            f"A pack takes {packed['pack_p50']:.1f} ms (p95 {packed['pack_p95']:.1f}), a search beside it"
+            f" {packed['search_p50']:.1f} ms; natural questions, each asked both ways in turn."
+        )
     notes += [f"{system} is not installed and was not measured." for system in sorted(absent)]
     return Part(name, tuple(ratios), columns, tuple(_row(entry) for entry in measured), tuple(notes))
 
 
 def _measure(root: Path, system: str) -> Scaled:
     print(f"  {system} …", file=sys.stderr, flush=True)
-    build = run_measured([sys.executable, CHILD, "build", system, root])
+    build = _run("build", system, root)
     built = json.loads(build.output)
-    searched = json.loads(run_measured([sys.executable, CHILD, "search", system, root]).output)
+    searched = json.loads(_run("search", system, root).output)
     entry = Scaled(
         system=system,
         documents=built["documents"],
@@ -83,6 +94,10 @@ def _measure(root: Path, system: str) -> Scaled:
         f"  {' | '.join(_row(entry))}", file=sys.stderr, flush=True
     )  # an hour's work is not lost with the next system
     return entry
+
+
+def _run(action: str, system: str, root: Path) -> Usage:
+    return run_measured([sys.executable, CHILD, action, system, root])
 
 
 def _row(entry: Scaled) -> tuple[str, ...]:

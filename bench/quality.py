@@ -10,7 +10,7 @@ from tables import Part, Ratio
 
 from citewell.domain.benchmarks import BenchRow
 from citewell.evals.bench import bench_collection
-from citewell.evals.collections import JudgedCollection, is_collection, load_collection
+from citewell.evals.collections import is_collection, load_collection, thinned
 from citewell.evals.measures import mean
 from citewell.evals.peers import missing_peers
 from citewell.settings import Settings
@@ -25,7 +25,7 @@ def measure_quality(data: Path, chosen: list[str], most_queries: int) -> Part:
         if chosen and folder.name not in chosen:
             continue
         print(f"  {folder.name} …", file=sys.stderr, flush=True)
-        collection = _thinned(load_collection(folder), most_queries)
+        collection = thinned(load_collection(folder), most_queries)
         with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
             events = bench_collection(collection, Settings(data_dir=Path(temporary)), mode=None, with_peers=True)
             rows += [event for event in events if isinstance(event, BenchRow)]
@@ -67,13 +67,6 @@ def _ratios(rows: list[BenchRow]) -> dict[str, list[float]]:
     if best:
         ratios[_BEST] = [ours[name, "lexical"].ndcg_10 / value for name, value in best.items()]
     return ratios
-
-
-def _thinned(collection: JudgedCollection, most: int) -> JudgedCollection:
-    ids = sorted(collection.queries)
-    kept = ids[:: max(1, -(-len(ids) // most))]
-    queries = {query_id: collection.queries[query_id] for query_id in kept}
-    return JudgedCollection(collection.name, collection.documents, queries, collection.judgements)
 
 
 def _cells(row: BenchRow) -> tuple[str, ...]:

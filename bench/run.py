@@ -2,7 +2,7 @@
 
 Every claim is a ratio against a peer measured on this machine in this run, because seconds of another machine say
 nothing. The collections lie beside the repository (`../shared/data`), or where `--data` says; without them there is
-nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `answerability`, `scale` and
+nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `hybrid`, `answerability`, `scale` and
 `scale1m` run only when named.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from answerability import measure_answerable
 from flat import measure_flat
+from hybrid import measure_hybrid
 from ingest import measure_ingest
 from lexical_scale import measure_scale
 from mdn import Mdn
@@ -24,7 +25,7 @@ from tables import Part, write_page
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEFAULT_PARTS = ("quality", "ingest", "flat")
-ALL_PARTS = (*DEFAULT_PARTS, "answerability", "scale", "scale1m")
+ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "scale", "scale1m")
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     measured: list[Part] = []
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
-        if name not in ("quality", "answerability") and not mdn.is_there:
+        if name not in ("quality", "hybrid", "answerability") and not mdn.is_there:
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
             continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
@@ -51,6 +52,9 @@ def main() -> None:
 def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
     parts: dict[str, Callable[[], Part]] = {
         "quality": lambda: measure_quality(
+            options.data, options.collections.split(",") if options.collections else [], options.max_queries
+        ),
+        "hybrid": lambda: measure_hybrid(
             options.data, options.collections.split(",") if options.collections else [], options.max_queries
         ),
         "answerability": lambda: measure_answerable(

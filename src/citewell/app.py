@@ -19,16 +19,18 @@ from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
 from citewell.domain.errors import BadInput, NotFound
 from citewell.domain.lanes import SemanticUse
-from citewell.domain.ports import Clock
+from citewell.domain.ports import Clock, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.domain.results import DocumentList, RelatedResult, SearchMode, SearchResult
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
+from citewell.planning.spelling import doubtful_words
 from citewell.retrieval.lanes import Ranked, by_meaning, search_lanes
 from citewell.retrieval.rows import rarity, term_chunks
 from citewell.retrieval.search import show_rows
+from citewell.retrieval.spelling import respell
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize
 
@@ -122,7 +124,7 @@ class Engine:
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
-        return Outside(self.corpus, view, keep, self.semantic_lane, self.chat, self._redact).perform
+        return Outside(self.corpus, view, keep, self.semantic_lane, self.chat, self._redact, self.reranker).perform
 
     def chat(self, model: str) -> ChatModel:
         """The language model of that name; the key that is set goes to the provider it is set for, and to no other."""
@@ -155,6 +157,15 @@ class Engine:
         from citewell.retrieval.semantic import SemanticLane
 
         return SemanticLane(self.corpus.vectors, self.embedder)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The model that looks at the best rows again, where one is named; opened when it is first needed."""
+        if not self.settings.reranker:
+            return None
+        from citewell.models.cross_encoder import CrossEncoder
+
+        return CrossEncoder(Path(self.settings.reranker))
 
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
         match self.settings.embeddings:
@@ -288,18 +299,21 @@ class Engine:
         normalized = normalize(check_question(query))
         chosen = filters or Filters()
         with self.corpus.snapshot():
-            lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+            asked = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
+            spelled = respell(self.corpus, asked, doubtful_words(normalized.text, normalized.phrases))
+            lexical = spelled.query
             if mode == "semantic":
                 found = Ranked(by_meaning(self.semantic_lane().rank(normalized.text, chosen, limit)))
             else:
                 use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
                 lane = self.semantic_lane
-                found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit)
-            rows = show_rows(self.corpus, lexical, found.rows, max_chars)
+                found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit, self.reranker)
+            rows = show_rows(self.corpus, lexical, found.rows, max_chars, spelled)
             eligible = self.corpus.eligible_documents(chosen)
         report = found.report
         is_hybrid = report is not None and report.use == "on" and not report.problem
         warnings = self._search_warnings(lexical, eligible, chosen)
+        warnings += tuple(f"{spelling}." for spelling in spelled.spellings)
         if report is not None and report.problem:
             warnings = (*warnings, f"Searched by words only. {report.problem}")
         return SearchResult(
@@ -307,7 +321,7 @@ class Engine:
             mode="semantic" if mode == "semantic" else "hybrid" if is_hybrid else "lexical",
             took_ms=round((self._clock.monotonic() - started) * 1000, 3),
             results=rows,
-            terms=tuple(dict.fromkeys(term.text for term in lexical.terms)),
+            terms=tuple(dict.fromkeys(term.text for term in asked.terms)),
             eligible_documents=eligible,
             warnings=warnings,
             semantic=report,
@@ -455,10 +469,11 @@ class Engine:
             include_topic_brief=chosen.topic_brief,
         )
         use = self._semantic_use(chosen.semantic)
-        pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane).build(question, plan))
-        if not plan.include_topic_brief or not plan.topic:
-            return pack
-        return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
+        with self.corpus.snapshot():
+            pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane, self.reranker).build(question, plan))
+            if not plan.include_topic_brief or not plan.topic:
+                return pack
+            return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
 
     def research(
         self,

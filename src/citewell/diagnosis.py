@@ -16,6 +16,7 @@ from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.library import Check, DoctorReport
 from citewell.models.chat import check_model
+from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint
 from citewell.models.endpoints import EXTRACTIVE, Endpoint, resolve
 from citewell.models.minilm import weights_folder
@@ -198,12 +199,14 @@ def _lanes(settings: Settings) -> Iterator[Check]:
         yield Check("semantic lane", "ok", "off: search is by words")
     else:
         yield _semantic_lane(settings)
+    if settings.reranker:
+        yield _reranker(settings)
     yield Check("network", "ok", _network(settings))
 
 
 def _network(settings: Settings) -> str:
     """Who is sent something, beyond this machine and its own network."""
-    used = [settings.model, settings.planner_model]
+    used = [settings.model, settings.planner_model, settings.review_model]
     used += [settings.embeddings_model] if settings.embeddings != "off" else []
     try:
         hosted = [model for model in used if ":" in model and resolve(model, settings).is_hosted]
@@ -212,6 +215,15 @@ def _network(settings: Settings) -> str:
     if not hosted:
         return "never used: no search provider and no hosted model is enabled"
     return f"used for {', '.join(dict.fromkeys(hosted))} alone: no search provider is enabled"
+
+
+def _reranker(settings: Settings) -> Check:
+    encoder = CrossEncoder(Path(settings.reranker))
+    try:
+        encoder.open()
+    except CitewellError as error:
+        return Check("reranker", "missing", f"{error.message} Rows are ranked without it.", error.fix)
+    return Check("reranker", "ok", f"{encoder.name}: looks at the best rows again")
 
 
 def _semantic_lane(settings: Settings) -> Check:

@@ -58,6 +58,9 @@ class Settings:
         "`ollama:NAME` or another endpoint, or a folder with all-MiniLM-L6-v2; empty: the installed package",
         "",
     )
+    reranker: str = _setting(
+        "CITEWELL_RERANKER", "folder of an ONNX cross-encoder that looks at the best rows again; empty: none", ""
+    )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL", "database; empty: SQLite files in the data folder", "", secret=True
     )

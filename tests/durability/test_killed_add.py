@@ -189,3 +189,28 @@ def test_updates_killed_at_fifteen_moments_keep_what_they_acknowledged_and_end_i
     with opened(data) as engine:
         assert texts(engine) == vault.notes
         assert_sound(engine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_after_an_index_update_killed_midway_every_search_finds_what_is_stored(tmp_path: Path, share: float) -> None:
+    """The index that ranks and the texts are one transaction: what is found is what is there, before and after."""
+    vault, data = tmp_path / "vault", tmp_path / "data"
+    write_notes(vault, NOTES)
+    with opened(data) as engine:
+        add(engine, vault)
+        before = size(data / "corpus.db-wal")
+        for number in range(NOTES):
+            write_file(vault / note_path(number), note_text(number, edition=1) + "Kelp and tide. " * 200)
+        serving = {row.source_key for row in engine.search("kelp", limit=1_000).results}
+        kill_at(after_bytes("corpus.db-wal", int(share * 2_000_000) - before), data, vault)
+        for _ in range(2):
+            stored = texts(engine)
+            first = {path for path, text in stored.items() if "edition0" in text}
+            by_words = {row.note_path for row in engine.search("edition0", limit=1_000).results}
+            assert by_words == first
+            assert {row.source_key for row in engine.search("kelp", limit=1_000).results} == serving
+            assert_sound(engine)
+        add(engine, vault)
+        assert {row.note_path for row in engine.search("edition1", limit=1_000).results} == set(texts(engine))
+        assert_sound(engine)

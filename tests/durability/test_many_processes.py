@@ -172,6 +172,53 @@ def test_a_long_reader_keeps_its_view_blocks_no_writer_and_the_log_is_folded_onc
         assert engine.stats().documents == 660
 
 
+SEARCHER = """
+import sys
+from pathlib import Path
+from citewell.app import Engine
+from citewell.settings import Settings
+engine = Engine(Settings(data_dir=Path(sys.argv[1])))
+seen = set()
+print("ready", flush=True)
+while not Path(sys.argv[2]).exists() or not seen:
+    with engine.corpus.snapshot():
+        count, found = engine.stats().documents, engine.search("kelp", limit=1000)
+    assert len(found.results) == count, (len(found.results), count)
+    assert all("kelp" in row.text for row in found.results)
+    pack = engine.research_pack("What is said on tide gauges and kelp?")
+    assert pack.coverage.corpus_matches.items == pack.coverage.corpus_documents, pack.coverage
+    seen.add(count)
+print(len(seen), max(seen), flush=True)
+engine.close()
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_that_search_while_another_writes_only_ever_see_whole_states(tmp_path: Path) -> None:
+    """Every search and every pack finds exactly the documents there are at that moment; nobody waits or fails."""
+    vault, data, done = tmp_path / "vault", tmp_path / "data", tmp_path / "done"
+    write_notes(vault, 20)
+    assert run(data, "add", str(vault)).returncode == 0
+    searchers = [start_script(SEARCHER, str(data), str(done)) for _ in range(2)]
+    for searcher in searchers:
+        assert searcher.stdout is not None
+        assert searcher.stdout.readline() == "ready\n"
+    for folder in range(6):
+        for number in range(20):
+            write(vault / f"more-{folder}" / f"{number}.md", note_text(number, folder))
+        assert run(data, "add", str(vault)).returncode == 0
+    done.touch()
+    for searcher in searchers:
+        last, _ = searcher.communicate()
+        assert searcher.returncode == 0
+        states, most = map(int, last.split())
+        assert states > 1
+        assert most <= 140
+    with opened(data) as engine:
+        assert len(engine.search("kelp", limit=1_000).results) == 140
+        assert_sound(engine)
+
+
 @pytest.mark.slow
 def test_ctrl_c_exits_with_130_and_the_next_add_goes_on_from_there(tmp_path: Path) -> None:
     """What was stored is kept; the person is told so."""

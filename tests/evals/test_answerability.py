@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
+from citewell.domain.benchmarks import AnswerabilityRow
+from citewell.domain.errors import BadInput
 from citewell.evals.answerability import Posed, auroc, fit, measure_answerability, questions_of
 from citewell.settings import Settings
+from citewell.surfaces.cli.main import run
+from citewell.surfaces.schemas import json_schema
 from citewell.synthesis.answer_signs import Signs
 
 
@@ -46,10 +51,13 @@ def test_foreign_questions_are_told_from_a_collections_own(tmp_path: Path) -> No
         {"kelp": "At what temperature is sugar kelp dried?", "oak": "When does the oak flower?"},
     )
     assert [posed.is_answerable for posed in questions_of(boats)] == [True, True, False]
-    rows = list(measure_answerability([boats, plants], Settings(data_dir=tmp_path / "data")))
+    measured = measure_answerability([boats, plants], Settings(data_dir=tmp_path / "data"))
+    rows = [row for row in measured if isinstance(row, AnswerabilityRow)]
     foreign = {(row.corpus, row.questions): row.auroc for row in rows if row.corpus != row.questions}
     assert foreign == {("boats", "plants"): 1.0, ("plants", "boats"): 1.0}
-    assert {row.half for row in rows if row.corpus == row.questions == "boats"} == {"tuning half", "held-out half"}
+    own = {row.half: row for row in rows if row.corpus == row.questions}
+    assert own.keys() == {"all", "tuning half", "held-out half"}
+    assert (own["all"].corpus, own["all"].answerable, own["all"].unanswerable) == ("boats", 2, 1)
 
 
 def test_fitting_finds_which_way_a_sign_points() -> None:
@@ -59,3 +67,35 @@ def test_fitting_finds_which_way_a_sign_points() -> None:
     examples = [([signs(0.9), signs(0.1)], True, 1.0), ([signs(0.2)], False, 1.0), ([], False, 1.0)] * 20
     _, coefficients = fit(examples)
     assert coefficients["around"] > 1.0
+
+
+def test_the_program_reports_it_by_its_schema_and_as_a_table(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    boats = collection(
+        tmp_path / "boats",
+        {"ferry": "The ferry Skua was built in Leith in 1931."},
+        {"ferry": "When was the ferry Skua built?"},
+    )
+    (boats / "unanswerable.jsonl").write_text('{"_id": "u1", "text": "Who was the king of Bhutan?"}\n', "utf-8")
+    arguments = ["--data-dir", str(tmp_path / "data"), "bench", str(boats), "--answerability"]
+    assert run([*arguments, "--json"]) == 0
+    printed = json.loads(capfdbinary.readouterr().out)
+    jsonschema.validate(printed, json_schema("bench"))
+    assert printed["answerability"][0] == {
+        "corpus": "boats",
+        "questions": "boats",
+        "half": "all",
+        "auroc": 1.0,
+        "answerable": 1,
+        "unanswerable": 1,
+    }
+    assert run(arguments) == 0
+    assert b"AUROC" in capfdbinary.readouterr().out
+    assert run([*arguments, "--peers"]) == 2
+
+
+def test_a_single_collection_without_such_questions_is_refused_with_the_way_on(tmp_path: Path) -> None:
+    boats = collection(tmp_path / "boats", {"a": "The ferry was built in Leith."}, {"a": "Where was the ferry built?"})
+    with pytest.raises(BadInput, match="no unanswerable questions"):
+        list(measure_answerability([boats], Settings(data_dir=tmp_path / "data")))

@@ -37,10 +37,26 @@ class MissingPeer:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerabilityRow:
+    """Questions of one collection asked of another, or of their own: how well what it answers is told from the rest.
+
+    AUROC is how often a question that is answered ranks above one that is not; 0.5 is chance.
+    """
+
+    corpus: str
+    questions: str
+    half: str
+    auroc: float
+    answerable: int
+    unanswerable: int
+
+
+@dataclass(frozen=True, slots=True)
 class BenchReport:
     collections: tuple[BenchRow, ...]
     missing_peers: tuple[MissingPeer, ...] = ()
     warnings: tuple[str, ...] = ()
+    answerability: tuple[AnswerabilityRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

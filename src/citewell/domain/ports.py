@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from citewell.domain.documents import Chunk, Document, SectionView
-from citewell.domain.evidence import Relationship
+from citewell.domain.evidence import Relationship, Signal
 from citewell.domain.queries import Filters, LexicalQuery
 
 
@@ -76,6 +76,36 @@ class LexicalIndex(Protocol):
     def chunk_count(self) -> int: ...
 
     def commonness(self) -> Commonness: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RerankQuery:
+    """A query as a reranker sees it: what was asked, and each word's forms with its weight, in the order asked."""
+
+    text: str
+    words: Sequence[tuple[Sequence[str], float]]
+    commonness: Commonness
+
+
+@dataclass(frozen=True, slots=True)
+class RerankText:
+    """A passage to look at again, with the score it was found by."""
+
+    title: str
+    body: str
+    language: str | None
+    score: float
+
+
+class Reranker(Protocol):
+    """The second stage: looks at the best passages once more and says what to add to the score of each."""
+
+    @property
+    def name(self) -> str: ...
+
+    def rerank(self, query: RerankQuery, texts: Sequence[RerankText]) -> Sequence[tuple[Signal, ...]]:
+        """Named signals for each text, in the order given; raises where it cannot, and the next best one is asked."""
+        ...
 
 
 class TextSource(Protocol):

@@ -69,9 +69,22 @@ class Concept:
     protected: ProtectedKind | None = None
 
 
-# A side of a comparison, a topic with a year, a topic alone, what a correction puts in place of what was asked before.
+# A side of a comparison, a topic with a year, a topic alone, what a correction puts in place of what was asked before;
+# words nothing has as the nearest that something has, other names that the corpus gives, and what a model adds.
 VariantKind = Literal[
-    "original", "content", "anchors", "phrase", "title", "side", "dated", "topic", "correction", "follow_up", "planner"
+    "original",
+    "content",
+    "anchors",
+    "phrase",
+    "title",
+    "side",
+    "dated",
+    "topic",
+    "correction",
+    "follow_up",
+    "spelling",
+    "alias",
+    "planner",
 ]
 
 FamilyName = Literal[

@@ -1,8 +1,8 @@
 """How well answerability tells questions a collection answers from those it does not: AUROC, and fitting anew.
 
-Questions without an answer are those of another collection, and those a collection names itself
-(`qrels/unanswerable.tsv`, or a query marked `answerable: false`). Halves are drawn by document, so that no article
-is both fitted on and measured.
+Questions without an answer are those of another collection, and those a collection names itself: in
+`qrels/unanswerable.tsv`, in `unanswerable.jsonl`, or as a query marked `answerable: false`. Halves are drawn by
+document, so that no article is both fitted on and measured.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citewell.app import Engine, PackOptions, open_engine
+from citewell.domain.benchmarks import AnswerabilityRow, BenchProgress, BenchReport
+from citewell.domain.errors import BadInput
 from citewell.evals.bench import temporary_folder
 from citewell.evals.collections import load_collection, read_jsonl, write_notes
 from citewell.settings import Settings
@@ -42,18 +44,6 @@ class Posed:
         return hashlib.md5(article.encode(), usedforsecurity=False).digest()[-1] % 2
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerabilityRow:
-    """One measurement: questions of one collection asked of another, or of their own."""
-
-    corpus: str
-    questions: str
-    half: str
-    auroc: float
-    answerable: int
-    unanswerable: int
-
-
 def questions_of(folder: Path, most: int = MOST_QUESTIONS) -> list[Posed]:
     """Questions of a collection, evenly drawn, with those it says cannot be answered."""
     collection = load_collection(folder)
@@ -71,28 +61,58 @@ def _unanswerable(folder: Path, answerable: set[str]) -> list[Posed]:
         marked = isinstance(metadata, dict) and metadata.get("answerable") is False
         if key not in answerable and (marked or key in tempting):
             found.append(Posed(str(entry.get("text") or ""), tempting.get(key, key), False))
-    return found
+    apart = folder / "unanswerable.jsonl"
+    for entry in read_jsonl(apart) if apart.is_file() else ():
+        key = str(entry.get("_id"))
+        if key not in answerable and key not in tempting:
+            found.append(Posed(str(entry.get("text") or ""), key, False))
+    return [posed for posed in found if posed.text.strip()]
 
 
 def _drawn(posed: Sequence[Posed], most: int) -> list[Posed]:
     return list(posed[:: max(1, -(-len(posed) // most))])
 
 
+def run_answerability(
+    folders: Sequence[Path], settings: Settings, most: int | None = None
+) -> Iterator[BenchProgress | BenchReport]:
+    """Measure every collection; the report comes last."""
+    rows: list[AnswerabilityRow] = []
+    for event in measure_answerability(folders, settings, most or MOST_QUESTIONS):
+        if isinstance(event, AnswerabilityRow):
+            rows.append(event)
+        else:
+            yield event
+    yield BenchReport((), answerability=tuple(rows))
+
+
 def measure_answerability(
     folders: Sequence[Path], settings: Settings, most: int = MOST_QUESTIONS
-) -> Iterator[AnswerabilityRow]:
-    """Each collection with its own unanswerable questions, half by half, and with the questions of every other."""
+) -> Iterator[AnswerabilityRow | BenchProgress]:
+    """Each collection with its own unanswerable questions, whole and half by half, and with those of every other."""
     asked_of = {folder.name: questions_of(folder, most) for folder in folders}
+    if len(folders) == 1 and all(posed.is_answerable for posed in asked_of[folders[0].name]):
+        raise BadInput(
+            f"{folders[0].name} has no unanswerable questions, so nothing can be told apart.",
+            fix="Name a folder of several collections, or add qrels/unanswerable.tsv or unanswerable.jsonl.",
+        )
     for folder in folders:
         with temporary_folder() as place:
+            own_questions = asked_of[folder.name]
+            yield BenchProgress(folder.name, "citewell", "indexing", 0, 1)
             engine = _indexed(folder, place, settings)
             try:
-                own = [(posed, best_logit(signs_for(engine, posed.text))) for posed in asked_of[folder.name]]
+                own: list[tuple[Posed, float]] = []
+                for number, posed in enumerate(own_questions):
+                    yield BenchProgress(folder.name, "citewell", "asking", number, len(own_questions))
+                    own.append((posed, best_logit(signs_for(engine, posed.text))))
                 yield from _own_rows(folder.name, own)
                 answered = [logit for posed, logit in own if posed.is_answerable]
                 for other, questions in asked_of.items():
                     if other != folder.name:
-                        foreign = [best_logit(signs_for(engine, posed.text)) for posed in questions[: most // 2]]
+                        foreign = [
+                            best_logit(signs_for(engine, posed.text)) for posed in questions[: max(1, most // 2)]
+                        ]
                         yield _row(folder.name, other, "all", answered, foreign)
             finally:
                 engine.close()
@@ -101,6 +121,8 @@ def measure_answerability(
 def _own_rows(name: str, own: Sequence[tuple[Posed, float]]) -> Iterator[AnswerabilityRow]:
     if all(posed.is_answerable for posed, _ in own):
         return
+    whole = [[logit for posed, logit in own if posed.is_answerable == wanted] for wanted in (True, False)]
+    yield _row(name, name, "all", *whole)
     for half, label in ((0, "tuning half"), (1, "held-out half")):
         yes = [logit for posed, logit in own if posed.half == half and posed.is_answerable]
         no = [logit for posed, logit in own if posed.half == half and not posed.is_answerable]

@@ -20,9 +20,10 @@ from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
 from citewell.domain.errors import StoreFull
 from citewell.domain.library import AddReport, EncodeProgress
 from citewell.domain.results import SearchMode
-from citewell.evals.collections import JudgedCollection, load_collection, write_notes
+from citewell.evals.collections import JudgedCollection, load_collection, thinned, write_notes
 from citewell.evals.measures import mean, ndcg, percentile, recall, reciprocal_rank
 from citewell.evals.peers import PEERS, Search, missing_peers, reciprocal_rank_fusion
+from citewell.models.embeddings import OpenEmbedder
 from citewell.planning.normalizer import MAX_QUESTION_CHARS
 from citewell.settings import Settings
 
@@ -33,29 +34,47 @@ Events = Iterator[BenchProgress | BenchRow | str]
 
 
 def run_bench(
-    folders: Sequence[Path], settings: Settings, *, mode: SearchMode | None = None, with_peers: bool = False
+    folders: Sequence[Path],
+    settings: Settings,
+    *,
+    mode: SearchMode | None = None,
+    with_peers: bool = False,
+    max_queries: int | None = None,
 ) -> Iterator[BenchProgress | BenchReport]:
     """Measure collections one after another; the report comes last. Without a mode, every lane there is."""
     rows: list[BenchRow] = []
     warnings: list[str] = []
-    for folder in folders:
-        for event in bench_collection(load_collection(folder), settings, mode=mode, with_peers=with_peers):
-            if isinstance(event, BenchProgress):
-                yield event
-            elif isinstance(event, BenchRow):
-                rows.append(event)
-            else:
-                warnings.append(f"{folder.name}: {event}")
+    with temporary_folder() as models:
+        # One model for all collections: opening it anew would build its graph anew.
+        shared = open_engine(replace(settings, data_dir=models, database_url=""))
+        for folder in folders:
+            collection = load_collection(folder)
+            if max_queries is not None:
+                collection = thinned(collection, max_queries)
+            for event in bench_collection(
+                collection, settings, mode=mode, with_peers=with_peers, open_embedder=lambda: shared.embedder
+            ):
+                if isinstance(event, BenchProgress):
+                    yield event
+                elif isinstance(event, BenchRow):
+                    rows.append(event)
+                else:
+                    warnings.append(f"{folder.name}: {event}")
     yield BenchReport(tuple(rows), missing_peers() if with_peers else (), tuple(warnings))
 
 
 def bench_collection(
-    collection: JudgedCollection, settings: Settings, *, mode: SearchMode | None, with_peers: bool
+    collection: JudgedCollection,
+    settings: Settings,
+    *,
+    mode: SearchMode | None,
+    with_peers: bool,
+    open_embedder: OpenEmbedder | None = None,
 ) -> Events:
     """One collection: progress, the row of each system, and warnings."""
     yield from _doubts(collection)
     with temporary_folder() as folder:
-        engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""))
+        engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""), open_embedder=open_embedder)
         try:
             modes = _lanes(engine, mode, with_peers=with_peers)
             yield BenchProgress(collection.name, "citewell", "indexing", 0, len(collection.documents))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +173,10 @@ def write_notes(collection: JudgedCollection, folder: Path) -> dict[str, str]:
         (folder / name).write_bytes(content.encode("utf-8", "replace"))
         names[name] = document.doc_id
     return names
+
+
+def thinned(collection: JudgedCollection, most: int) -> JudgedCollection:
+    """The same documents with at most so many queries, evenly drawn."""
+    ids = sorted(collection.queries)
+    kept = ids[:: max(1, -(-len(ids) // most))]
+    return replace(collection, queries={query_id: collection.queries[query_id] for query_id in kept})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -11,27 +11,31 @@ from citewell.domain.documents import Document, Role
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport, VariantReport
-from citewell.domain.ports import Candidate
+from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
 from citewell.packs.adjustments import adjustments, is_left_out, with_every_side
 from citewell.packs.concepts import Passage, is_met
 from citewell.packs.coverage import coverage
 from citewell.packs.next_steps import next_steps
+from citewell.packs.other_names import NameStore, OtherName, other_names, variant_with
 from citewell.packs.related import LinkStore, opening_row, related_rows
-from citewell.planning.lexical import lexical_query
+from citewell.planning.lexical import lexical_query, phrase_of
+from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.fusion import Fused, fuse
 from citewell.retrieval.hybrid import LaneRow
-from citewell.retrieval.lanes import OpenLane, no_lane, search_lanes
-from citewell.retrieval.lexical import SearchStore
+from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
+from citewell.retrieval.lexical import PROVENANCE, SearchStore
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
-from citewell.retrieval.rows import Reading, evidence_row, rarity, read_around, term_chunks
+from citewell.retrieval.rows import Reading, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.spelling import Respelled, SpellingStore, respell
 
 EXACT_TAG_EXAMPLES = 3
 _RERANK_ROWS = 3
+_SPELLING = 0.9
 _PINNED = Signal("pinned", 0.0, "named by its key")
 
 
-class PackStore(SearchStore, LinkStore, Protocol):
+class PackStore(SearchStore, LinkStore, SpellingStore, NameStore, Protocol):
     """What a pack asks of the corpus beyond searching and reading."""
 
     def find(self, key: str) -> Document | None: ...
@@ -61,16 +65,24 @@ class _Searched:
 
     results: list[tuple[Variant, Sequence[Candidate]]]
     lanes: dict[str, LaneRow]
-    report: SemanticReport | None
+    report: SemanticReport | None = None
+    others: tuple[OtherName, ...] = ()
 
 
 class PackBuilder:
     """Builds packs over one store; the semantic lane takes part as far as `use` says."""
 
-    def __init__(self, store: PackStore, use: SemanticUse = "off", open_lane: OpenLane = no_lane) -> None:
+    def __init__(
+        self,
+        store: PackStore,
+        use: SemanticUse = "off",
+        open_lane: OpenLane = no_lane,
+        reranker: Reranker | None = None,
+    ) -> None:
         self._store = store
         self._use = use
         self._open_lane = open_lane
+        self._reranker = reranker
 
     def build(self, question: str, plan: QueryPlan) -> ResearchPack:
         """The pack for a planned question."""
@@ -80,13 +92,17 @@ class PackBuilder:
         """The pack for a planned question, and how it came to its rows."""
         languages = self._store.languages()
         phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
-        query = lexical_query(plan.text_query, languages, phrases)
+        asked = lexical_query(plan.text_query, languages, phrases)
+        spelled = respell(self._store, asked, doubtful_words(plan.text_query, phrases))
+        query, plan = spelled.query, _with_spellings(plan, spelled)
         searched = self._search(plan, languages)
+        plan = replace(plan, query_variants=tuple(variant for variant, _ in searched.results))
         ranked = self._rank(plan, query, searched, languages)
-        counts, chunks = term_chunks(self._store, query), self._store.chunk_count()
-        weights = rarity(counts, chunks)
+        counts, chunks = term_chunks(self._store, asked), self._store.chunk_count()
+        weights = rarity(term_chunks(self._store, query) if spelled.spellings else counts, chunks)
         shown = with_every_side(plan, ranked, plan.limits.limit, lambda row: frozenset(row.weighed.met))
         rows = tuple(self._row(plan, query, weights, row) for row in shown)
+        rows = tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)
         rows = self._with_pinned(plan, query, weights, rows, languages)
         rows += self._related(plan, rows)
         tags = self._store.exact_tags(plan.tag_queries, plan.filters)
@@ -100,6 +116,7 @@ class PackBuilder:
             corpus=self._store.eligible_documents(Filters()),
             chunks=chunks,
             term_chunks=counts,
+            notes=[f"{spelling}." for spelling in spelled.spellings],
         )
         pack = ResearchPack(
             question=question,
@@ -108,7 +125,7 @@ class PackBuilder:
             coverage=evidence_coverage,
             evidence=rows,
             exact_tag_evidence=tagged,
-            next_steps=next_steps(plan, rows, tagged, evidence_coverage),
+            next_steps=next_steps(plan, rows, tagged, evidence_coverage, spelled.spellings),
         )
         return pack, _report(searched, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
 
@@ -117,38 +134,47 @@ class PackBuilder:
         depth = plan.limits.limit * _RERANK_ROWS
         quoted = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         phrases = {"original": quoted, "content": quoted}
-        searched = _Searched([], {}, None)
+        searched = _Searched([], {})
         for variant in plan.query_variants:
             together = [variant.query] if variant.kind in ("title", "phrase") else phrases.get(variant.kind, [])
             query = lexical_query(variant.query, languages, together)
             if variant.kind != "original":
                 searched.results.append((variant, self._store.rank(query, plan.filters, depth)))
                 continue
-            found = search_lanes(*(self._store, self._open_lane, self._use, variant.query, query, plan.filters, depth))
+            asked = (variant.query, query, plan.filters, depth, self._reranker)
+            found = search_lanes(self._store, self._open_lane, self._use, *asked)
             searched.lanes.update({row.key: row for row in found.rows})
             searched.results.append((variant, [replace(row.candidate, score=row.score) for row in found.rows]))
             searched = replace(searched, report=found.report or searched.report)
-        return searched
+        others = other_names(self._store, plan, searched.results[0][1]) if searched.results else ()
+        if others:
+            variant = variant_with(plan, others)
+            query = lexical_query(variant.query, languages, [one.other for one in others])
+            named = self._store.rank(query, plan.filters, depth)
+            exact = exact_keys(self._store, query, named)
+            searched.results.append((variant, [one for one in named if one.document.source_key in exact]))
+        return replace(searched, others=others)
 
     def _rank(
         self, plan: QueryPlan, query: LexicalQuery, searched: _Searched, languages: Sequence[str]
     ) -> list[_Ranked]:
         fused = fuse(searched.results)[: plan.limits.limit * _RERANK_ROWS]
-        weighed = (self._weigh(plan, query, row, languages, searched.lanes) for row in fused)
+        chunks = [(row.candidate.document, row.candidate.chunk) for row in fused]
+        readings = read_many(self._store, chunks, query, plan.limits.max_chars_per_doc)
+        weighed = (self._weigh(plan, *pair, languages, searched) for pair in zip(fused, readings, strict=True))
         ranked = [row for row in weighed if row is not None]
         return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
 
     def _weigh(
         self,
         plan: QueryPlan,
-        query: LexicalQuery,
         row: Fused,
+        reading: Reading,
         languages: Sequence[str],
-        lanes: Mapping[str, LaneRow],
+        searched: _Searched,
     ) -> _Ranked | None:
         """A row with its signals, or nothing where the question rules it out."""
         document, chunk = row.candidate.document, row.candidate.chunk
-        reading = read_around(self._store, document, chunk, query, plan.limits.max_chars_per_doc)
         title = " ".join((document.title, *document.aliases))
         around = " ".join((title, *chunk.heading_path, *document.user_tags))
         passage = Passage.of(document, f"{around}\n\n{reading.text}")
@@ -159,9 +185,15 @@ class PackBuilder:
         met = frozenset(concept.name for concept in plan.concepts if is_met(concept, passage, languages))
         in_title = frozenset(concept.name for concept in plan.concepts if is_met(concept, titled, languages))
         weighed = weigh(row.base, row.variants, plan.concepts, met, in_title, further)
-        found = lanes.get(document.source_key)
+        found = searched.lanes.get(document.source_key)
         if found is not None and row.best == "original":
             weighed = with_meaning(weighed, row.base, found)
+        if found is not None:
+            told = (replace(signal, value=0.0) for signal in found.signals if signal.name in PROVENANCE)
+            weighed = replace(weighed, signals=(*weighed.signals, *told))
+        if row.best == "alias":
+            signals = (one.signal() for one in searched.others if passage.has(phrase_of(one.other, languages)))
+            weighed = replace(weighed, signals=(*weighed.signals, *signals))
         return _Ranked(row.candidate, reading, weighed, _lanes(found, row))
 
     def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
@@ -244,6 +276,14 @@ class PackBuilder:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)
         return tuple(found)
+
+
+def _with_spellings(plan: QueryPlan, spelled: Respelled) -> QueryPlan:
+    """The plan with the question as it was perhaps meant; it counts for less than what was written."""
+    if not spelled.spellings:
+        return plan
+    meant = put_right(plan.text_query, {one.written: one.used.text for one in spelled.spellings})
+    return replace(plan, query_variants=(*plan.query_variants, Variant("spelling", meant, _SPELLING)))
 
 
 def _lanes(found: LaneRow | None, row: Fused) -> tuple[Lane, ...]:

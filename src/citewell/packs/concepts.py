@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import assert_never
 
 from citewell.domain.documents import Document
-from citewell.domain.queries import Concept
+from citewell.domain.queries import Concept, Phrase
 from citewell.planning.lexical import forms_of, phrase_of
 from citewell.text.folding import folded_text
-from citewell.text.words import compound_forms, compounds, pairs, query_tokens, words
+from citewell.text.words import QueryToken, compound_forms, compounds, index_terms, pairs, query_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,13 @@ class Passage:
 
     @classmethod
     def of(cls, document: Document, text: str) -> Passage:
-        spoken = [word.form for word in words(text, document.language)]
+        spoken = index_terms(text, document.language)
         whole = {form for compound in compounds(text) for form in compound_forms(compound.form)}
-        return cls(document, frozenset(spoken), f" {' '.join(spoken)} ", frozenset(whole))
+        return cls(document, frozenset(spoken.split()), f" {spoken} ", frozenset(whole))
+
+    def has(self, phrase: Phrase) -> bool:
+        """Whether the words of a phrase stand here side by side."""
+        return any(f" {form} " in self.spoken for form in phrase.forms)
 
 
 def is_met(concept: Concept, passage: Passage, languages: Sequence[str]) -> bool:
@@ -43,8 +48,7 @@ def is_met(concept: Concept, passage: Passage, languages: Sequence[str]) -> bool
         case "source_key":
             return passage.document.source_key == concept.terms[0].partition("@")[0]
         case "phrase":
-            forms = phrase_of(concept.terms[0], languages).forms
-            return any(f" {form} " in passage.spoken for form in forms)
+            return passage.has(phrase_of(concept.terms[0], languages))
         case None:
             return all(_has_word(term, passage, languages) for term in concept.terms)
         case other:
@@ -59,14 +63,17 @@ def _has_tag(document: Document, tag: str) -> bool:
 def _has_word(word: str, passage: Passage, languages: Sequence[str]) -> bool:
     if any(form in passage.forms for form in forms_of(word, languages)):
         return True
-    tokens = query_tokens(word)
-    if not tokens:
+    token = _token(word)
+    if token is None:
         return False
-    token = tokens[0]
     if token.is_dense:
         return all(pair in passage.forms for pair in pairs(token.folded))
     if not token.is_compound:
         return False
-    return bool(passage.compounds.intersection(compound_forms(token.folded))) or any(
-        f" {form} " in passage.spoken for form in phrase_of(word, languages).forms
-    )
+    return bool(passage.compounds.intersection(compound_forms(token.folded))) or passage.has(phrase_of(word, languages))
+
+
+@lru_cache(maxsize=1_024)
+def _token(word: str) -> QueryToken | None:
+    """A word of a concept as a token; the same few are checked against every row."""
+    return next(iter(query_tokens(word)), None)

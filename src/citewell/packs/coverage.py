@@ -23,8 +23,9 @@ def coverage(
     corpus: int,
     chunks: int,
     term_chunks: dict[str, int],
+    notes: Sequence[str] = (),
 ) -> Coverage:
-    """The coverage of a pack."""
+    """The coverage of a pack; `notes` are further sentences about how it was searched."""
     direct = [row for row in rows if row.related_to is None]
     missing = missing_concepts(plan, direct)
     return Coverage(
@@ -43,7 +44,7 @@ def coverage(
         topic_nodes=0,
         topic_edges=0,
         missing_concepts=missing,
-        recall_note=recall_note(plan, direct, matches, missing, eligible, corpus),
+        recall_note=" ".join((recall_note(plan, direct, matches, missing, eligible, corpus), *notes)),
     )
 
 
@@ -68,7 +69,8 @@ def recall_note(
     corpus: int,
 ) -> str:
     """One blunt sentence or three about what this pack is not."""
-    total = matches.items + matches.sources
+    # What another name or its meaning found has none of the words that were counted.
+    total = max(matches.items + matches.sources, len(rows))
     if corpus == 0:
         return "The corpus is empty: nothing has been added yet."
     if eligible == 0:

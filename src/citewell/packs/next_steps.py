@@ -7,15 +7,27 @@ from collections.abc import Iterator, Sequence
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import Coverage, NextStep, NextStepParams
 from citewell.domain.queries import QueryPlan
+from citewell.retrieval.spelling import Spelling
 
 _INSPECT = 5
 
 
 def next_steps(
-    plan: QueryPlan, rows: Sequence[EvidenceRow], tagged: Sequence[EvidenceRow], coverage: Coverage
+    plan: QueryPlan,
+    rows: Sequence[EvidenceRow],
+    tagged: Sequence[EvidenceRow],
+    coverage: Coverage,
+    spellings: Sequence[Spelling] = (),
 ) -> tuple[NextStep, ...]:
     """Steps for this pack; there is always at least one, also with no evidence."""
-    return tuple(_steps(plan, rows, tagged, coverage))
+    steps = tuple(_steps(plan, rows, tagged, coverage))
+    return (*steps, _ask_put_right(plan, spellings)) if spellings else steps
+
+
+def _ask_put_right(plan: QueryPlan, spellings: Sequence[Spelling]) -> NextStep:
+    """The question with the words that something has; only who asked knows whether they were meant."""
+    meant = tuple(variant.query for variant in plan.query_variants if variant.kind == "spelling")
+    return NextStep("reformulate", "; ".join(str(one) for one in spellings), NextStepParams(suggestions=meant))
 
 
 def _steps(

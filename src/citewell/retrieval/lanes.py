@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.evidence import Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
-from citewell.domain.ports import Candidate
+from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.retrieval.hybrid import DEPTH, LaneRow, compare, fuse_lanes, semantic_weight
 from citewell.retrieval.lexical import Found, SearchStore, rank
@@ -60,11 +60,12 @@ def search_lanes(
     query: LexicalQuery,
     filters: Filters,
     limit: int,
+    reranker: Reranker | None = None,
 ) -> Ranked:
     """The best documents by words, or by words and meaning; the lane is asked as far as `use` says."""
     if use == "off":
-        return Ranked(by_words(rank(store, query, filters, limit)))
-    words = rank(store, query, filters, max(limit, DEPTH))
+        return Ranked(by_words(rank(store, query, filters, limit, text, reranker)))
+    words = rank(store, query, filters, max(limit, DEPTH), text, reranker)
     plain = by_words(words[:limit])
     try:
         lane = open_lane()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from citewell.domain.errors import CitewellError
 from citewell.domain.evidence import Signal
-from citewell.domain.ports import Candidate, LexicalIndex, TextSource
+from citewell.domain.ports import Candidate, LexicalIndex, Reranker, RerankQuery, RerankText, TextSource
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.retrieval.rows import rarity, term_chunks
-from citewell.retrieval.second_look import CANDIDATES, Words, look_again
-from citewell.text.words import index_terms
+from citewell.retrieval.second_look import CANDIDATES, SecondLook
+
+# Which reranker a row's place is due to, where it is not the one that is always there.
+UNAVAILABLE = "reranker_unavailable"
+PROVENANCE = ("cross_encoder", UNAVAILABLE)
+_SHIPPED = SecondLook()
 
 
 class SearchStore(LexicalIndex, TextSource, Protocol):
@@ -28,13 +33,16 @@ class Found:
 
 
 def rank(
-    store: SearchStore, query: LexicalQuery, filters: Filters, limit: int, weights: Mapping[str, float] | None = None
+    store: SearchStore,
+    query: LexicalQuery,
+    filters: Filters,
+    limit: int,
+    text: str = "",
+    reranker: Reranker | None = None,
 ) -> list[Found]:
-    """The best chunk of each of the best `limit` documents; `weights` of the terms are found out unless given."""
+    """The best chunk of each of the best `limit` documents; a reranker sees the query as the text it was asked in."""
     ranked = store.rank(query, filters, max(limit, CANDIDATES))
-    if weights is None:
-        weights = rarity(term_chunks(store, query), store.chunk_count())
-    looked = _look(store, query, ranked[:CANDIDATES], weights)
+    looked = _look(store, query, ranked[:CANDIDATES], text, reranker or _SHIPPED)
     found = [_found(candidate, looked[at] if at < len(looked) else ()) for at, candidate in enumerate(ranked)]
     # Whoever was not looked at stays behind those who were.
     head = sorted(found[: len(looked)], key=lambda row: (-row.score, row.candidate.document.source_key))
@@ -43,28 +51,28 @@ def rank(
 
 def _found(candidate: Candidate, more: Sequence[Signal]) -> Found:
     base = Signal("bm25", round(candidate.score, 6), "words of the query, rarer ones heavier, title twice")
-    signals = (base, *(signal for signal in more if signal.value))
+    signals = (base, *(signal for signal in more if signal.value or signal.name in PROVENANCE))
     return Found(candidate, round(sum(signal.value for signal in signals), 6), signals)
 
 
 def _look(
-    store: SearchStore, query: LexicalQuery, candidates: Sequence[Candidate], weights: Mapping[str, float]
-) -> list[tuple[Signal, ...]]:
+    store: SearchStore, query: LexicalQuery, candidates: Sequence[Candidate], text: str, reranker: Reranker
+) -> Sequence[tuple[Signal, ...]]:
     if len(candidates) < 2 or not query.terms:
         return [() for _ in candidates]
-    asked = [(term.forms, weights.get(term.text, 0.0)) for term in query.terms]
-    texts = store.slices([(c.document.content_hash, c.chunk.start, c.chunk.end) for c in candidates])
-    words = [_words(candidate, text) for candidate, text in zip(candidates, texts, strict=True)]
-    looked = look_again([candidate.score for candidate in candidates], words, asked, store.commonness())
-    return [
-        (
-            Signal("nearness", round(look.nearness, 6), "words of the query stand close together"),
-            Signal("kinship", round(look.kinship, 6), "about the same as the best rows"),
-        )
-        for look in looked
+    weights = rarity(term_chunks(store, query), store.chunk_count())
+    words = [(term.forms, weights.get(term.text, 0.0)) for term in query.terms]
+    asked = RerankQuery(text or " ".join(term.text for term in query.terms), words, store.commonness())
+    bodies = store.slices([(c.document.content_hash, c.chunk.start, c.chunk.end) for c in candidates])
+    texts = [
+        RerankText(candidate.document.title, body, candidate.document.language, candidate.score)
+        for candidate, body in zip(candidates, bodies, strict=True)
     ]
-
-
-def _words(candidate: Candidate, text: str) -> Words:
-    document = candidate.document
-    return Words(index_terms(document.title, document.language).split(), index_terms(text, document.language).split())
+    try:
+        return reranker.rerank(asked, texts)
+    except CitewellError as error:
+        problem = error.message
+    except Exception as error:  # noqa: BLE001 - whatever a model's libraries raise, words still find
+        problem = f"The reranker {reranker.name} failed: {type(error).__name__}: {error}"
+    said = Signal(UNAVAILABLE, 0.0, problem)
+    return [(*signals, said) for signals in _SHIPPED.rerank(asked, texts)]

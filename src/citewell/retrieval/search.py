@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.rows import evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.spelling import Respelled
 
 
 def show_rows(
-    store: SearchStore, query: LexicalQuery, ranked: Sequence[LaneRow], max_chars: int
+    store: SearchStore, query: LexicalQuery, ranked: Sequence[LaneRow], max_chars: int, spelled: Respelled | None = None
 ) -> tuple[EvidenceRow, ...]:
-    """These documents, each with its window and why it is here."""
+    """These documents, each with its window and why it is here; `spelled` says which words were read as others."""
     weights = rarity(term_chunks(store, query), store.chunk_count())
     chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
     readings = read_many(store, chunks, query, max_chars)
-    return tuple(
+    rows = tuple(
         evidence_row(
             *(*chunk, reading, query, weights, max_chars), score=row.score, signals=row.signals, lanes=row.lanes
         )
         for row, chunk, reading in zip(ranked, chunks, readings, strict=True)
     )
+    if spelled is None or not spelled.spellings:
+        return rows
+    return tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)

@@ -2,7 +2,8 @@
 
 *Nearness*: neighbouring words of the query that stand close together in the text say more than the same words far
 apart. *Kinship*: what resembles the best candidates in the rest of its words is likely to be about what was asked, also
-where it says less of the query itself. Both only reorder what was found. Pure.
+where it says less of the query itself. Both only reorder what was found. This is the reranker there is without any
+model; another fits the same port (`domain/ports.py`). Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from citewell.domain.ports import Commonness
+from citewell.domain.evidence import Signal
+from citewell.domain.ports import Commonness, RerankQuery, RerankText
+from citewell.text.words import index_terms
 
 CANDIDATES = 20
 _NEAR_WORDS = 8
@@ -26,6 +29,25 @@ _TITLE = 2
 _COPY = 0.95
 _MOST = 1_000
 _REPEATED = (0.0, *(1.0 + math.log(count) for count in range(1, _MOST + 1)))
+
+
+class SecondLook:
+    """The second look as a reranker."""
+
+    name = "second look"
+
+    def rerank(self, query: RerankQuery, texts: Sequence[RerankText]) -> list[tuple[Signal, ...]]:
+        words = [
+            Words(index_terms(text.title, text.language).split(), index_terms(text.body, text.language).split())
+            for text in texts
+        ]
+        return [
+            (
+                Signal("nearness", round(look.nearness, 6), "words of the query stand close together"),
+                Signal("kinship", round(look.kinship, 6), "about the same as the best rows"),
+            )
+            for look in look_again([text.score for text in texts], words, query.words, query.commonness)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

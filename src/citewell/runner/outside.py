@@ -10,6 +10,7 @@ from typing import Protocol
 from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.documents import DocumentView
 from citewell.domain.errors import NotFound
+from citewell.domain.ports import Reranker
 from citewell.packs.build import PackBuilder, PackStore
 from citewell.packs.related import related_rows
 from citewell.packs.topic_brief import TopicBriefs, TopicStore
@@ -58,7 +59,9 @@ class Outside:
         open_lane: OpenLane,
         open_chat: Callable[[str], ChatModel],
         redact: Callable[[str], str] = str,
+        reranker: Reranker | None = None,
     ) -> None:
+        self._reranker = reranker
         self._open_chat = open_chat
         self._redact = redact
         self._store = store
@@ -86,7 +89,7 @@ class Outside:
     def _do(self, action: Action) -> Observation:
         match action:
             case Retrieve():
-                builder = PackBuilder(self._store, action.semantic, self._open_lane)
+                builder = PackBuilder(self._store, action.semantic, self._open_lane, self._reranker)
                 pack, report = builder.build_with_report(action.question, action.plan)
                 return Retrieved(with_estimate(pack), report)
             case BriefTopic():

@@ -84,6 +84,18 @@ def documents_named(connection: apsw.Connection, name: str, forms: Sequence[str]
     return documents_by_keys(connection, keys, Filters())
 
 
+def documents_called(connection: apsw.Connection, names: Sequence[str]) -> list[tuple[str, Document]]:
+    """Documents by the names a link may use for them, each with the name it was found by."""
+    rows = fetch_rows(
+        connection,
+        "SELECT n.name, d.source_key FROM link_names n JOIN documents d ON d.id = n.document_id"
+        " WHERE n.name IN (SELECT value FROM json_each(?)) ORDER BY 1, 2 LIMIT ?",
+        (json.dumps([fold_name(name) for name in names]), _TITLED),
+    )
+    found = {one.source_key: one for one in documents_by_keys(connection, [str(key) for _, key in rows], Filters())}
+    return [(str(name), found[str(key)]) for name, key in rows]
+
+
 def near_names(connection: apsw.Connection, name: str) -> list[KnownName]:
     """Names to choose a suggestion from: all of a small corpus, those that begin alike of a large one."""
     start = fold_name(name.strip())[:1]

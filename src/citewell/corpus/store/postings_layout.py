@@ -61,10 +61,22 @@ def read_state(connection: apsw.Connection) -> State:
     return State(*row) if row else State(0, 0, 0, 0, 0, 0)
 
 
+# Each with its terms and its last postings: a table somebody emptied shows.
+_WHOLE_SEGMENTS = f"""
+SELECT count(*) FROM index_segments s WHERE s.postings = 0 OR (
+    EXISTS (SELECT 1 FROM index_terms t WHERE t.segment_id = s.id)
+    AND EXISTS (SELECT 1 FROM index_chunks)
+    AND EXISTS (
+        SELECT 1 FROM index_postings p WHERE p.segment_id = s.id AND p.number = (s.postings - 1) / {POSTINGS_A_BLOCK}
+    )
+)
+"""
+
+
 def is_complete(connection: apsw.Connection, state: State) -> bool:
     """Whether every chunk is in the index, and all of the index is there."""
     last = int(fetch_value(connection, "SELECT coalesce(max(id), 0) FROM chunks"))
-    segments = int(fetch_value(connection, "SELECT count(*) FROM index_segments"))
+    segments = int(fetch_value(connection, _WHOLE_SEGMENTS))
     return last <= state.last_chunk and segments == state.segments and (last == 0 or state.chunks > 0)
 
 

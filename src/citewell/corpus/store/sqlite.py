@@ -214,6 +214,12 @@ class SqliteCorpus:
 
         return graph.documents_named(self.database.reader(), name, forms)
 
+    def documents_called(self, names: Sequence[str]) -> list[tuple[str, Document]]:
+        from citewell.corpus.store import graph
+
+        with self.database.read() as connection:
+            return graph.documents_called(connection, names)
+
     def near_names(self, name: str) -> list[KnownName]:
         from citewell.corpus.store import graph
 
@@ -254,6 +260,12 @@ class SqliteCorpus:
         with self.database.read() as connection:
             counted = self._postings.frequencies(connection, forms)
             return lexical.frequencies(connection, forms) if counted is None else counted
+
+    def words_beginning(self, start: str, shortest: int, longest: int) -> list[tuple[str, int]]:
+        """Indexed words that begin so, of a length between two, with the number of chunks that have each."""
+        from citewell.corpus.store import vocabulary
+
+        return vocabulary.words_beginning(self.database.reader(), start, shortest, longest)
 
     def heal_index(self) -> bool:
         """Make the index that ranks anew where it lags behind the corpus; whether that was needed."""

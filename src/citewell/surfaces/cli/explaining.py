@@ -33,7 +33,15 @@ def _reasons(row: EvidenceRow) -> Iterator[str]:
     for signal in row.signals:
         if signal.name in _SAID and (abs(signal.value) / total >= _SHARE or signal.name == "pinned"):
             yield _SAID[signal.name]
-        elif signal.name in ("title", "exact_title", "source_type"):
+        elif signal.name in (
+            "title",
+            "exact_title",
+            "source_type",
+            "spelling",
+            "alias",
+            "cross_encoder",
+            "reranker_unavailable",
+        ):
             yield signal.detail
     yield from _about(row.signals, "excluded:", "speaks of what you left out")
     yield from _about(row.signals, "missing:", "does not mention")

@@ -1,0 +1,74 @@
+"""How far apart two spellings are: letters left out, put in, exchanged, or swapped with their neighbour. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+SHORTEST = 4
+LONG = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A known word spelled nearly as another, how far apart they are, and how common the known one is."""
+
+    form: str
+    distance: int
+    count: int
+
+
+def slips_allowed(word: str) -> int:
+    """How many slips a word may have to be taken for another."""
+    return 1 if len(word) < LONG else 2
+
+
+def distance(first: str, second: str, most: int) -> int:
+    """The number of slips between two words, or `most + 1` where there are more; only cells near the diagonal count."""
+    if abs(len(first) - len(second)) > most:
+        return most + 1
+    far = most + 1
+    before: list[int] = []
+    row = [at if at <= most else far for at in range(len(second) + 1)]
+    for i, letter in enumerate(first, start=1):
+        low, high = max(1, i - most), min(len(second), i + most)
+        current = [far] * (len(second) + 1)
+        if i <= most:
+            current[0] = i
+        for j in range(low, high + 1):
+            same = letter == second[j - 1]
+            cost = min(row[j - 1] + (not same), row[j] + 1, current[j - 1] + 1)
+            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == second[j - 1]:
+                cost = min(cost, before[j - 2] + 1)
+            current[j] = min(cost, far)
+        # A swap reaches back two rows: both have to be hopeless.
+        if min(current) > most and min(row) > most:
+            return far
+        before, row = row, current
+    return row[len(second)]
+
+
+def nearest(forms: Iterable[str], known: Iterable[tuple[str, int]]) -> list[Near]:
+    """The known words a few slips from any of these forms: the nearest, with the same first letter, commonest first."""
+    wanted = [(form, frozenset(form), slips_allowed(form), _pieces(form)) for form in dict.fromkeys(forms)]
+    starts = {form[:1] for form, *_ in wanted}
+    found: list[Near] = []
+    for word, count in known:
+        likely = [entry for entry in wanted if any(piece in word for piece in entry[3])]
+        if not likely:
+            continue
+        letters, most = frozenset(word), slips_allowed(word)
+        # Every slip changes at most two letters of the set.
+        near = [(form, min(most, own)) for form, has, own, _ in likely if len(has ^ letters) <= 2 * min(most, own)]
+        apart = min((slips for form, most in near if (slips := distance(form, word, most)) <= most), default=0)
+        if apart:
+            found.append(Near(word, apart, count))
+    return sorted(found, key=lambda one: (one.distance, one.form[:1] not in starts, -one.count, one.form))
+
+
+def _pieces(form: str) -> list[str]:
+    """A word cut into so many pieces that one stays whole: a slip touches two at most. Most other words have none."""
+    count = 2 * slips_allowed(form) + 1
+    cuts = [number * len(form) // count for number in range(count + 1)]
+    return [form[low:high] for low, high in pairwise(cuts)]
