@@ -103,6 +103,14 @@ def test_a_person_sees_why_what_to_do_and_the_evidence(corpus: Program) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_rejected_answer_is_not_printed_and_the_evidence_is(corpus: Program) -> None:
+    done = research(corpus, says("Pell ate the lamp [99]."))
+    assert done.returncode == 1
+    assert "failed verification (marks_in_evidence" in done.stdout
+    assert "ate the lamp" not in done.stdout
+    assert "lit by Josiah Pell" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "words"),
     [

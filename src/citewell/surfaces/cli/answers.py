@@ -23,7 +23,10 @@ def print_answer(result: RunResult, sources: Sequence[CitedSource] = ()) -> None
     print_text()
     if result.stop_reason == "verification_failed":
         failed = ", ".join(gate.name for gate in result.gates if not gate.passed)
-        print_text(f"The answer failed verification ({failed}) and is not shown. The evidence is in the trace.")
+        print_text(
+            f"The answer failed verification ({failed}) and is not shown; the trace keeps it, marked as rejected."
+        )
+        _print_evidence(result)
     if result.answer_status in ("unavailable", "error") and result.failure is not None:
         _print_failure(result)
     for sentence in result.sentences:
@@ -52,6 +55,10 @@ def _print_failure(result: RunResult) -> None:
     print_text(style(f"No answer was written: {one_line(result.failure.message, 400)}", "red"))
     if result.failure.fix:
         print_text(one_line(result.failure.fix, 400))
+    _print_evidence(result)
+
+
+def _print_evidence(result: RunResult) -> None:
     rows = result.pack.evidence if result.pack else ()
     if rows:
         print_text()

@@ -58,7 +58,7 @@ def _decision(name: str, data: dict[str, Any]) -> str | None:
             return f"  added {len(data['accepted'])} linked documents"
         case "cost_estimated":
             usd = data["usd"]
-            most = "at a price nobody knows" if usd is None else f"at most {usd:.4f} USD"
+            most = "at a price nobody knows" if usd is None else f"at most {usd:.4f} USD" if usd else "free of charge"
             return f"  up to {data['calls']} model calls, {most}"
         case "planner_merged" if data["accepted"]:
             return f"  the planner added: {' | '.join(data['accepted'])}"
