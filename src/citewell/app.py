@@ -14,23 +14,18 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from citewell.corpus.keys import split_version
 from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.documents import ContentMode, Document, DocumentView, SourceType
-from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.documents import ContentMode, DocumentView, SourceType
+from citewell.domain.errors import BadInput
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock, Reranker
-from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.queries import Filters
 from citewell.domain.results import DocumentList, RelatedResult, SearchMode, SearchResult
+from citewell.packs.document_views import DocumentViews, no_document
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
-from citewell.packs.related import opening_row, related_rows
-from citewell.planning.lexical import lexical_query
-from citewell.planning.normalizer import check_question, normalize
-from citewell.planning.spelling import doubtful_words
-from citewell.retrieval.lanes import Ranked, by_meaning, search_lanes
-from citewell.retrieval.rows import rarity, term_chunks
-from citewell.retrieval.search import show_rows
-from citewell.retrieval.spelling import respell
+from citewell.packs.related import related_rows
+from citewell.packs.searching import Searcher
+from citewell.planning.normalizer import check_question
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize
 
@@ -59,7 +54,6 @@ if TYPE_CHECKING:
     from citewell.runner.desk import RunDesk
     from citewell.runner.driver import Perform
 
-SUMMARY_CHARS = 400
 MAX_TOPIC_CHARS = 200
 
 
@@ -119,7 +113,7 @@ class Engine:
         from citewell.runner.outside import Outside
 
         def view(lookup: str, query: str, max_chars: int) -> DocumentView:
-            return self._view(lookup, query, "evidence", max_chars)
+            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars)
 
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
@@ -254,7 +248,7 @@ class Engine:
         path = Path(name).expanduser().resolve()
         keys = self.corpus.keys_under(path)
         if not keys:
-            raise self._no_document(name)
+            raise no_document(self.corpus, name)
         return keys, path
 
     def status(self, *, with_secrets: bool = False) -> CorpusStatus:
@@ -294,47 +288,10 @@ class Engine:
 
         Meaning that cannot be asked leaves the words, with a warning; only a search by meaning alone fails without it.
         """
-        started = self._clock.monotonic()
         check_between("limit", limit, 1, 1_000)
-        normalized = normalize(check_question(query))
-        chosen = filters or Filters()
-        with self.corpus.snapshot():
-            asked = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
-            spelled = respell(self.corpus, asked, doubtful_words(normalized.text, normalized.phrases))
-            lexical = spelled.query
-            if mode == "semantic":
-                found = Ranked(by_meaning(self.semantic_lane().rank(normalized.text, chosen, limit)))
-            else:
-                use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
-                lane = self.semantic_lane
-                found = search_lanes(self.corpus, lane, use, normalized.text, lexical, chosen, limit, self.reranker)
-            rows = show_rows(self.corpus, lexical, found.rows, max_chars, spelled)
-            eligible = self.corpus.eligible_documents(chosen)
-        report = found.report
-        is_hybrid = report is not None and report.use == "on" and not report.problem
-        warnings = self._search_warnings(lexical, eligible, chosen)
-        warnings += tuple(f"{spelling}." for spelling in spelled.spellings)
-        if report is not None and report.problem:
-            warnings = (*warnings, f"Searched by words only. {report.problem}")
-        return SearchResult(
-            query=query,
-            mode="semantic" if mode == "semantic" else "hybrid" if is_hybrid else "lexical",
-            took_ms=round((self._clock.monotonic() - started) * 1000, 3),
-            results=rows,
-            terms=tuple(dict.fromkeys(term.text for term in asked.terms)),
-            eligible_documents=eligible,
-            warnings=warnings,
-            semantic=report,
-        )
-
-    def _search_warnings(self, query: LexicalQuery, eligible: int, filters: Filters) -> tuple[str, ...]:
-        if eligible == 0 and filters.is_empty:
-            return ("The corpus is empty: add a folder with 'citewell add PATH'.",)
-        if eligible == 0:
-            return ("The filters leave no document to search.",)
-        if query.is_empty:
-            return ("The query has no letters or digits to search for.",)
-        return ()
+        use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
+        searcher = Searcher(self.corpus, self.semantic_lane, self.reranker, self._clock)
+        return searcher.search(query, filters or Filters(), limit, max_chars, use, by_meaning_alone=mode == "semantic")
 
     def get(
         self,
@@ -346,67 +303,14 @@ class Engine:
     ) -> DocumentList:
         """Documents by key, or `KEY@CONTENT_HASH` for an earlier text: whole, or the window around a query."""
         check_between("max_chars", max_chars, 50, 10_000_000)
-        return DocumentList(tuple(self._view(lookup, query, content_mode, max_chars) for lookup in lookups))
-
-    def _view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
-        key, wanted = split_version(lookup)
-        document = self.corpus.find(key) or (self.corpus.find_kept(key, wanted) if wanted else None)
-        if document is None:
-            raise self._no_document(key)
-        digest = wanted or document.content_hash
-        kept = self.corpus.find_kept(key, digest)
-        length = kept.length if kept else self.corpus.text_length(key, digest)
-        if length is None:
-            raise NotFound(f"{key} never had a text with the hash {digest[:12]}….", fix=f"Try 'citewell get {key}'.")
-        is_gone = self.corpus.find(key) is None
-        start, end = self._window(document, digest, length, query, mode, max_chars)
-        return DocumentView(
-            source_key=key,
-            kind=document.kind,
-            source_type=document.source_type,
-            collection=document.collection,
-            title=document.title,
-            content_hash=digest,
-            content_mode=mode,
-            text=self.corpus.slice(digest, start, end),
-            start=start,
-            end=end,
-            length=length,
-            sections=self.corpus.sections_between(key, digest, start, end),
-            note_path=document.note_path,
-            url=document.url,
-            author=document.author,
-            language=document.language,
-            user_tags=document.user_tags,
-            created=document.created,
-            saved=document.saved,
-            modified=document.modified,
-            is_current=digest == document.content_hash and not is_gone,
-            links_out=self.corpus.links_out(key),
-            attachments=self.corpus.attachments(key),
-        )
-
-    def _window(
-        self, document: Document, digest: str, length: int, query: str | None, mode: ContentMode, max_chars: int
-    ) -> tuple[int, int]:
-        if mode == "full":
-            return 0, length
-        size = SUMMARY_CHARS if mode == "summary" else max_chars
-        lexical = LexicalQuery(())
-        if query is not None:
-            normalized = normalize(check_question(query))
-            lexical = lexical_query(normalized.text, self.corpus.languages(), normalized.phrases)
-        if digest != document.content_hash:
-            return 0, min(length, size)
-        weights = rarity(term_chunks(self.corpus, lexical), self.corpus.chunk_count())
-        row = opening_row(self.corpus, document, lexical, weights, size, "raw_source")
-        return row.span.start, row.span.end
+        views = DocumentViews(self.corpus)
+        return DocumentList(tuple(views.view(lookup, query, content_mode, max_chars) for lookup in lookups))
 
     def related(self, key: str, *, limit: int = 8, max_chars: int = 700) -> RelatedResult:
         """What a document links to and what links to it."""
         check_between("limit", limit, 1, 200)
         if self.corpus.find(key) is None:
-            raise self._no_document(key)
+            raise no_document(self.corpus, key)
         rows = related_rows(self.corpus, key, max_chars, limit)
         return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
 
@@ -435,11 +339,6 @@ class Engine:
         most = maps.DOCUMENT_LIMIT if limit is None else limit
         check_between("limit", most, 1, maps.MAX_DOCUMENTS)
         return maps.EntityMaps(self.corpus).map(canonicalize(name), filters or Filters(), most)
-
-    def _no_document(self, key: str) -> NotFound:
-        similar = self.corpus.similar_keys(key)
-        fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."
-        return NotFound(f"No document has the key or path {key}.", fix=fix)
 
     # Research
 

@@ -23,9 +23,7 @@ def print_answer(result: RunResult, sources: Sequence[CitedSource] = ()) -> None
     print_text()
     if result.stop_reason == "verification_failed":
         failed = ", ".join(gate.name for gate in result.gates if not gate.passed)
-        print_text(
-            f"The answer failed verification ({failed}) and is not shown; the trace keeps it, marked as rejected."
-        )
+        print_text(f"The answer failed verification ({failed}) and is not shown; it is only in the trace.")
         _print_evidence(result)
     if result.answer_status in ("unavailable", "error") and result.failure is not None:
         _print_failure(result)

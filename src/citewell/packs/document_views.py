@@ -1,0 +1,102 @@
+"""Documents as they are read: whole, or the window around a query, today's text or an earlier one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from citewell.corpus.keys import split_version
+from citewell.domain.documents import Attachment, ContentMode, Document, DocumentView
+from citewell.domain.errors import NotFound
+from citewell.domain.queries import LexicalQuery
+from citewell.packs.related import opening_row
+from citewell.planning.lexical import lexical_query
+from citewell.planning.normalizer import check_question, normalize
+from citewell.retrieval.lexical import SearchStore
+from citewell.retrieval.rows import rarity, term_chunks
+
+SUMMARY_CHARS = 400
+
+
+class DocumentStore(SearchStore, Protocol):
+    """A store that keeps every text a run cites, beside those of today."""
+
+    def find(self, key: str) -> Document | None: ...
+
+    def find_kept(self, key: str, content_hash: str) -> Document | None: ...
+
+    def text_length(self, key: str, content_hash: str) -> int | None: ...
+
+    def links_out(self, key: str) -> tuple[str, ...]: ...
+
+    def attachments(self, key: str) -> tuple[Attachment, ...]: ...
+
+    def similar_keys(self, fragment: str) -> list[str]: ...
+
+
+class DocumentViews:
+    """Reads documents of one corpus by their keys."""
+
+    def __init__(self, corpus: DocumentStore) -> None:
+        self._corpus = corpus
+
+    def view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
+        """One document by its key, or by `KEY@CONTENT_HASH` for an earlier text."""
+        key, wanted = split_version(lookup)
+        document = self._corpus.find(key) or (self._corpus.find_kept(key, wanted) if wanted else None)
+        if document is None:
+            raise no_document(self._corpus, key)
+        digest = wanted or document.content_hash
+        kept = self._corpus.find_kept(key, digest)
+        length = kept.length if kept else self._corpus.text_length(key, digest)
+        if length is None:
+            raise NotFound(f"{key} never had a text with the hash {digest[:12]}….", fix=f"Try 'citewell get {key}'.")
+        is_gone = self._corpus.find(key) is None
+        start, end = self._window(document, digest, length, query, mode, max_chars)
+        return DocumentView(
+            source_key=key,
+            kind=document.kind,
+            source_type=document.source_type,
+            collection=document.collection,
+            title=document.title,
+            content_hash=digest,
+            content_mode=mode,
+            text=self._corpus.slice(digest, start, end),
+            start=start,
+            end=end,
+            length=length,
+            sections=self._corpus.sections_between(key, digest, start, end),
+            note_path=document.note_path,
+            url=document.url,
+            author=document.author,
+            language=document.language,
+            user_tags=document.user_tags,
+            created=document.created,
+            saved=document.saved,
+            modified=document.modified,
+            is_current=digest == document.content_hash and not is_gone,
+            links_out=self._corpus.links_out(key),
+            attachments=self._corpus.attachments(key),
+        )
+
+    def _window(
+        self, document: Document, digest: str, length: int, query: str | None, mode: ContentMode, max_chars: int
+    ) -> tuple[int, int]:
+        if mode == "full":
+            return 0, length
+        size = SUMMARY_CHARS if mode == "summary" else max_chars
+        lexical = LexicalQuery(())
+        if query is not None:
+            normalized = normalize(check_question(query))
+            lexical = lexical_query(normalized.text, self._corpus.languages(), normalized.phrases)
+        if digest != document.content_hash:
+            return 0, min(length, size)
+        weights = rarity(term_chunks(self._corpus, lexical), self._corpus.chunk_count())
+        row = opening_row(self._corpus, document, lexical, weights, size, "raw_source")
+        return row.span.start, row.span.end
+
+
+def no_document(corpus: DocumentStore, key: str) -> NotFound:
+    """The refusal of a key that nobody has, with those that look like it."""
+    similar = corpus.similar_keys(key)
+    fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."
+    return NotFound(f"No document has the key or path {key}.", fix=fix)

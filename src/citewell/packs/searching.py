@@ -1,0 +1,89 @@
+"""One search: a query is understood, put to the lanes, and what is found is shown with what a person should know."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from citewell.domain.lanes import SemanticUse
+from citewell.domain.ports import Clock, Reranker
+from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.results import SearchResult
+from citewell.planning.lexical import lexical_query
+from citewell.planning.normalizer import check_question, normalize
+from citewell.planning.spelling import doubtful_words
+from citewell.retrieval.lanes import OpenLane, Ranked, by_meaning, search_lanes
+from citewell.retrieval.search import show_rows
+from citewell.retrieval.spelling import SpellingStore, respell
+
+
+class Searched(SpellingStore, Protocol):
+    """A store that can be searched in one state of it."""
+
+    def snapshot(self) -> AbstractContextManager[None]: ...
+
+    def eligible_documents(self, filters: Filters) -> int: ...
+
+
+class Searcher:
+    """Searches one corpus."""
+
+    def __init__(self, corpus: Searched, open_lane: OpenLane, reranker: Reranker | None, clock: Clock) -> None:
+        self._corpus = corpus
+        self._open_lane = open_lane
+        self._reranker = reranker
+        self._clock = clock
+
+    def search(
+        self,
+        query: str,
+        filters: Filters,
+        limit: int,
+        max_chars: int,
+        use: SemanticUse,
+        *,
+        by_meaning_alone: bool = False,
+    ) -> SearchResult:
+        """Documents that match a query, best first.
+
+        Meaning that cannot be asked leaves the words, with a warning; only a search by meaning alone fails without it.
+        """
+        started = self._clock.monotonic()
+        normalized = normalize(check_question(query))
+        with self._corpus.snapshot():
+            asked = lexical_query(normalized.text, self._corpus.languages(), normalized.phrases)
+            spelled = respell(self._corpus, asked, doubtful_words(normalized.text, normalized.phrases))
+            if by_meaning_alone:
+                found = Ranked(by_meaning(self._open_lane().rank(normalized.text, filters, limit)))
+            else:
+                put = (self._corpus, self._open_lane, use, normalized.text, spelled.query, filters, limit)
+                found = search_lanes(*put, self._reranker)
+            rows = show_rows(self._corpus, spelled.query, found.rows, max_chars, spelled)
+            eligible = self._corpus.eligible_documents(filters)
+        report = found.report
+        is_hybrid = report is not None and report.use == "on" and not report.problem
+        warnings = (
+            *_warnings(spelled.query, eligible, filters),
+            *(f"{spelling}." for spelling in spelled.spellings),
+            *((f"Searched by words only. {report.problem}",) if report is not None and report.problem else ()),
+        )
+        return SearchResult(
+            query=query,
+            mode="semantic" if by_meaning_alone else "hybrid" if is_hybrid else "lexical",
+            took_ms=round((self._clock.monotonic() - started) * 1000, 3),
+            results=rows,
+            terms=tuple(dict.fromkeys(term.text for term in asked.terms)),
+            eligible_documents=eligible,
+            warnings=warnings,
+            semantic=report,
+        )
+
+
+def _warnings(query: LexicalQuery, eligible: int, filters: Filters) -> tuple[str, ...]:
+    if eligible == 0 and filters.is_empty:
+        return ("The corpus is empty: add a folder with 'citewell add PATH'.",)
+    if eligible == 0:
+        return ("The filters leave no document to search.",)
+    if query.is_empty:
+        return ("The query has no letters or digits to search for.",)
+    return ()
