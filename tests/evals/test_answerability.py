@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.evals.answerability import Posed, auroc, fit, measure_answerability, questions_of
+from citewell.evals.answerability import Posed, fit, measure_answerability, questions_of
+from citewell.evals.measures import auroc
 from citewell.settings import Settings
 from citewell.synthesis.answer_signs import Signs
 

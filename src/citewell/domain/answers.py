@@ -9,6 +9,7 @@ from citewell.domain.documents import Role, SourceType, Span
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
 Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
+DisagreementKind = Literal["number", "date", "polarity"]
 SentenceKind = Literal["claim", "refusal"]
 
 
@@ -103,13 +104,19 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence of the answer with its verdict and the exact quote behind it."""
+    """A sentence of the answer with its verdict and the exact quote behind it.
+
+    `support` orders sentences by how far the quotes bear them out. `repaired_from` names what the sentence cited before
+    another source was found to say it.
+    """
 
     text: str
     verdict: Verdict
     citations: tuple[int, ...]
     quote: Quote | None = None
     reason: str = ""
+    support: float = 0.0
+    repaired_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +129,30 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedValue:
+    """One side of a disagreement: what is stated, where, and by how many sources that do not copy one another."""
+
+    value: str
+    citations: tuple[int, ...]
+    independent_sources: int
+    source_keys: tuple[str, ...]
+    dated: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Sources that disagree on a number, a date or polarity for the same claim."""
+    """Sources that disagree on a number, a date or polarity for the same claim.
+
+    `newer` is the value of the newest source, where the sources are dated and one is newer than the others.
+    """
 
     about: str
     values: tuple[str, ...]
     citations: tuple[int, ...]
     note: str = ""
+    kind: DisagreementKind = "number"
+    stated: tuple[StatedValue, ...] = ()
+    newer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

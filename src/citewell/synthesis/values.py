@@ -75,7 +75,10 @@ _MONTH_ALONE = re.compile(
     r"\b(january|february|march|april|june|july|august|september|october|november|december|in may|early may|late may)\b"
 )
 _DIGITS = re.compile(r"(?<![\w.])([£$€¥])?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
-_SPELLED = re.compile(rf"\b(?:{_NUMBER_WORDS})(?:[ -](?:and )?(?:{_NUMBER_WORDS}))*\b")
+# "Two hundred and five" is one number, "six and twelve" are two.
+_SPELLED = re.compile(
+    rf"\b(?:{_NUMBER_WORDS})(?:(?:[ -]|(?<=hundred) and |(?<=thousand) and |(?<=million) and )(?:{_NUMBER_WORDS}))*\b"
+)
 _AFTER_NUMBER = re.compile(r"[ \u00a0-]?(°[cf]|%|[^\W\d_]+(?:/[hs])?)(?: ([^\W\d_]+))?")
 _SCALE_AFTER = re.compile(r" (hundred|thousand|million|billion|bn)\b")
 _DIGIT_BEFORE = re.compile(r"\d $")

@@ -1,13 +1,15 @@
 """Verification: may this answer be shown, and what stands behind each of its sentences? Pure.
 
-Hard gates for the whole (`gates`), a verdict for each sentence (`claims`), disagreements among them, and warnings. It
-judges an extracted answer and a model's alike. It compares words, numbers, dates, names and denial with the quotes; it
-does not know whether a source is right, nor whether the answer is complete.
+Hard gates for the whole (`gates`), a verdict for each sentence (`checking`), citations set right where another source
+says what the cited one does not (`repairs`), disagreements among them, and warnings. It judges an extracted answer and
+a model's alike. It compares words, numbers, dates, names, denial and order with the quotes; it does not know whether a
+source is right, nor whether the answer is complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from citewell.domain.answers import (
     CheckedSentence,
@@ -21,9 +23,12 @@ from citewell.domain.answers import (
 )
 from citewell.domain.documents import Span
 from citewell.domain.queries import QueryPlan
-from citewell.synthesis.claims import Rarity, check_claim, content_stems
+from citewell.synthesis.checking.claim import check_claim
+from citewell.synthesis.checking.rarity import Rarity
+from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.gates import check_gates, source_of
+from citewell.synthesis.repairs import narrowed, repaired
 
 MAX_CITATIONS = 8
 _WEAK_BELOW = 0.4
@@ -33,10 +38,11 @@ def verify(
     question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int = MAX_CITATIONS
 ) -> Verification:
     """The verdict on a draft: gates, sentences, numbered citations, warnings."""
-    citations = _citations(draft, prepared, max_citations)
-    numbers = {_place(citation): citation.n for citation in citations}
     rarity = Rarity.of(prepared)
-    checked = tuple(_checked(sentence, prepared, numbers, rarity) for sentence in draft.sentences)
+    judged = [_judged(sentence, prepared, rarity) for sentence in draft.sentences]
+    citations = _citations([quotes for _, quotes in judged], prepared, max_citations)
+    numbers = {_place(citation): citation.n for citation in citations}
+    checked = tuple(replace(one, citations=_numbered(quotes, numbers)) for one, quotes in judged)
     claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
     unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
     return Verification(
@@ -45,13 +51,33 @@ def verify(
         citations=citations,
         warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
         unsupported_rate=round(unsupported / len(claims), 6) if claims else 0.0,
-        contradictions=() if draft.refused else disagreements(plan.text_query, checked),
+        contradictions=() if draft.refused else disagreements(plan.text_query, checked, prepared),
     )
 
 
-def _citations(draft: Draft, prepared: PreparedSynthesis, limit: int) -> tuple[Citation, ...]:
+def _judged(
+    sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
+) -> tuple[CheckedSentence, tuple[Quote, ...]]:
+    """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
+    if sentence.kind == "refusal":
+        return CheckedSentence(sentence.text, "not_a_claim", ()), ()
+    held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
+    quotes = tuple(quote for quote, _ in held)
+    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
+    if check.verdict == "unsupported" and quotes:
+        found = repaired(sentence.text, quotes, prepared, rarity)
+        if found is not None:
+            keys = tuple(dict.fromkeys(quote.source_key for quote in quotes))
+            reason = "the passage cited first does not say this; another source does and is cited instead"
+            one = CheckedSentence(sentence.text, "supported", (), found.quote, reason, found.support, keys)
+            return one, (found.quote,)
+    quote = narrowed(_nearest(sentence.text, quotes), quotes, check)
+    return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), quotes
+
+
+def _citations(used: Sequence[tuple[Quote, ...]], prepared: PreparedSynthesis, limit: int) -> tuple[Citation, ...]:
     """The quotes in order of first use, each numbered once; only what the evidence holds can be cited."""
-    quotes = dict.fromkeys(quote for sentence in draft.sentences for quote in sentence.quotes)
+    quotes = dict.fromkeys(quote for quotes in used for quote in quotes)
     held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))]
     return tuple(_citation(n, quote, source) for n, (quote, source) in enumerate(held[:limit], start=1))
 
@@ -66,19 +92,8 @@ def _place(one: Citation | Quote) -> tuple[str, int, int]:
     return one.source_key, span.start, span.end
 
 
-def _checked(
-    sentence: DraftSentence,
-    prepared: PreparedSynthesis,
-    numbers: dict[tuple[str, int, int], int],
-    rarity: Rarity,
-) -> CheckedSentence:
-    if sentence.kind == "refusal":
-        return CheckedSentence(sentence.text, "not_a_claim", ())
-    held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
-    quotes = [quote for quote, _ in held]
-    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
-    cited = tuple(numbers[_place(quote)] for quote in quotes if _place(quote) in numbers)
-    return CheckedSentence(sentence.text, check.verdict, cited, _nearest(sentence.text, quotes), check.reason)
+def _numbered(quotes: Sequence[Quote], numbers: dict[tuple[str, int, int], int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(numbers[_place(quote)] for quote in quotes if _place(quote) in numbers))
 
 
 def _nearest(text: str, quotes: Sequence[Quote]) -> Quote | None:
@@ -98,6 +113,7 @@ def _warnings(
         "unsupported_claims": any(one.verdict == "unsupported" for one in checked),
         "partial_claims": any(one.verdict == "partial" for one in checked),
         "uncited_claims": uncited,
+        "citations_repaired": any(one.repaired_from for one in checked),
         "evidence_truncated": prepared.truncation.is_truncated,
     }
     return [name for name, holds in found.items() if holds]
