@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from citewell.synthesis.checking.forms import SPELT_OUT, Vocabulary
+from citewell.synthesis.checking.forms import SPELT_OUT, Vocabulary, abbreviations
 from citewell.synthesis.checking.rarity import Rarity
 from citewell.synthesis.checking.tokens import Sentence, Token, read_sentences, tokens_of
 
@@ -85,7 +85,8 @@ class Aligned:
 def align(claim: str, evidence: Evidence, rarity: Rarity) -> Aligned:
     """Lay a claim beside the evidence."""
     sentence = Sentence(claim, 0, tokens_of(claim))
-    words = tuple(_matched(token, evidence, rarity) for token in _once(sentence.content))
+    initials = _initials(claim, evidence)
+    words = tuple(_matched(token, evidence, rarity, initials) for token in _once(sentence.content))
     parts = [tuple(word.in_stems(one.stems) for word in words) for one in evidence.sentences]
     titled = tuple(word.titled for word in words)
     scores = [_score(words, part, one) for part, one in zip(parts, evidence.sentences, strict=True)]
@@ -109,8 +110,16 @@ def _once(content: Sequence[Token]) -> list[Token]:
     return list(seen.values())
 
 
-def _matched(token: Token, evidence: Evidence, rarity: Rarity) -> Matched:
+def _initials(claim: str, evidence: Evidence) -> dict[str, str]:
+    """For each word of a name whose initials the evidence has, these initials: `who` for World and for Health."""
+    known = evidence.vocabulary.stems
+    return {stem: short for short, stems in abbreviations(claim[:2_000]) if short in known for stem in stems}
+
+
+def _matched(token: Token, evidence: Evidence, rarity: Rarity, initials: dict[str, str]) -> Matched:
     stems = dict(evidence.vocabulary.closest(token.stem))
+    if token.stem in initials:
+        stems.setdefault(initials[token.stem], SPELT_OUT)
     short = evidence.vocabulary.short_forms
     spelt = short.get(token.folded.rstrip("s"), frozenset())
     for form in sorted(spelt & evidence.vocabulary.stems):

@@ -89,10 +89,10 @@ def check_text(said: str, quoted: str, rarity: Rarity, titles: str = "", likenes
     start, end = _borne_out_at(aligned)
     if (place := _verbatim(said, quoted, evidence)) is not None:
         return Check("supported", "", 1.0, "", *place)
-    signs = read_signs(aligned, quoted, _likeness(aligned, likeness))
+    signs = read_signs(aligned, quoted, likeness_around(aligned, likeness))
     check = _judged(said, quoted, aligned, signs)
-    if check.verdict != "unsupported" and (part := _part_not_borne_out(said, evidence, rarity)):
-        check = Check("partial", f"this part is not in the quote: {part}", unsupported_part=part)
+    if not _is_against_a_rule(signs) and not unquoted(said, quoted):
+        check = _by_clauses(said, evidence, rarity, check)
     return replace(check, support=support_of(signs), start=start, end=end)
 
 
@@ -153,16 +153,25 @@ def _borne_out_at(aligned: Aligned) -> tuple[int, int]:
     return sentences[first].start, sentences[last].end
 
 
-def _part_not_borne_out(said: str, evidence: Evidence, rarity: Rarity) -> str:
-    """The first clause of which the quotes have next to nothing."""
-    for clause in clauses_of(said):
-        aligned = align(clause, evidence, rarity)
+def _is_against_a_rule(signs: Signs) -> bool:
+    return bool(signs.missing_values or signs.missing_names or signs.denial_said or signs.relation_said)
+
+
+def _by_clauses(said: str, evidence: Evidence, rarity: Rarity, whole: Check) -> Check:
+    """The verdict where each clause is looked for on its own: two may be borne out by two sentences, or only one."""
+    clauses = [(clause, align(clause, evidence, rarity)) for clause in clauses_of(said)]
+    shares = [aligned.share(aligned.around) for _, aligned in clauses]
+    if shares and min(shares) >= SUPPORTED_AT:
+        return Check("supported")
+    if not shares or max(shares) < SUPPORTED_AT:
+        return whole
+    for clause, aligned in clauses:
         if aligned.share(aligned.around) < _CLAUSE_AT and aligned.share(aligned.anywhere) < PARTIAL_AT:
-            return clause
-    return ""
+            return Check("partial", f"this part is not in the quote: {clause}", unsupported_part=clause)
+    return whole
 
 
-def _likeness(aligned: Aligned, likeness: Likeness | None) -> float | None:
+def likeness_around(aligned: Aligned, likeness: Likeness | None) -> float | None:
     """How alike the claim and the sentences around the nearest one are, where a model was given."""
     if likeness is None or aligned.best is None:
         return None if likeness is None else 0.0

@@ -21,6 +21,8 @@ _SOFT = frozenset(
     """without lack lacks lacked lacking fail fails failed failing unable refuse refused refuses deny denied denies
     absence absent prevent prevented few little rarely seldom""".split()
 )
+_TURNING = frozenset("fail fails failed failing refuse refuses refused decline declines declined unable".split())
+_DENYING = frozenset("deny denies denied".split())
 _PAUSE = re.compile(r"[,;:.!?—–()]|\b(?:but|although|though|because|which|who|whereas|while)\b")
 _REACH = 6
 _LEAST_SHARED = 0.45
@@ -79,6 +81,10 @@ def differs(aligned: Aligned) -> str:
         return ""
     spoken = [one for one in _near(aligned) if one is not best]
     claimed = [one for one in denied_in(aligned.claim) if one.is_plain]
+    for turned in _turned(aligned.claim):
+        stem = aligned.claim.tokens[turned].stem
+        if not any(stem in one.stems or denied_in(one) for one in (best, *spoken)):
+            return f"the quote does not deny this ({aligned.claim.tokens[turned].folded!r})"
     told = {id(one): denied_in(one) for one in (best, *spoken)}
     for denial in claimed:
         if not _is_denied_there(denial, aligned, best, spoken, told):
@@ -87,6 +93,16 @@ def differs(aligned: Aligned) -> str:
         if denial_there := _denied_only_there(aligned, one, spoken, told, claimed):
             return denial_there
     return _denied_beside(aligned, claimed) or _value_denied(aligned, best, claimed)
+
+
+def _turned(sentence: Sentence) -> list[int]:
+    """The places of words that turn a statement round: failed to win, denied that, was unable to."""
+    found: list[int] = []
+    for at, token in enumerate(sentence.tokens[:-1]):
+        follows = sentence.tokens[at + 1].folded
+        if (token.folded in _TURNING and follows == "to") or (token.folded in _DENYING and follows == "that"):
+            found.append(at)
+    return found
 
 
 def _denied_beside(aligned: Aligned, claimed: Sequence[Denied]) -> str:
@@ -126,7 +142,9 @@ def _is_denied_there(
         if any(_covers(one, other, forms) for other in told[id(one)]):
             return True
         opposed = contraries(token.stem)
-        if any(other.stem in opposed or denies_by_prefix(other.stem, token.stem) for other in one.tokens):
+        if not forms & one.stems and any(
+            other.stem in opposed or denies_by_prefix(other.stem, token.stem) for other in one.tokens
+        ):
             return True
     if forms & best.stems:
         return False

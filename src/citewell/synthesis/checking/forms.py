@@ -18,6 +18,7 @@ _PREFIX_SHARE = 0.72
 _SHORT_FORM = re.compile(r"\(([A-Z][A-Za-z0-9-]{1,9}s?)\)")
 _CAPITALS = re.compile(r"\b(?:[A-Z][\w'’-]*(?: (?:of|the|and|for|de) | |-)){1,6}[A-Z][\w'’-]*")
 _DOTTED = re.compile(r"\b(?:[A-Z]\.){2,6}")
+_ARTICLES = frozenset(("The", "A", "An", "In", "At", "Of"))
 _MOST_SCANNED = 20_000
 
 
@@ -54,7 +55,7 @@ class Vocabulary:
         """Abbreviations and what they stand for, both ways: `TF` for tissue factor, `UN` for the United Nations."""
         found: dict[str, set[str]] = {}
         for sentence in self.sentences:
-            for short, words in _abbreviations(sentence.text[:_MOST_SCANNED]):
+            for short, words in abbreviations(sentence.text[:_MOST_SCANNED]):
                 found.setdefault(short, set()).update(words)
         return {short: frozenset(words) for short, words in found.items()}
 
@@ -70,7 +71,8 @@ class Vocabulary:
                 found.setdefault(other, DERIVED)
         if stem in self._joined:
             found.setdefault(self._joined[stem], DERIVED)
-        for form in sorted((same_meaning(stem) | kin(stem)) & self.stems):
+        meant = frozenset[str]().union(*(same_meaning(one) | kin(one) for one in (stem, *sorted(verb_forms(stem)))))
+        for form in sorted(meant & self.stems):
             found.setdefault(form, MEANT)
         return found
 
@@ -89,7 +91,7 @@ def are_derived(one: str, other: str) -> bool:
     return shared >= _LEAST_PREFIX and shared >= _PREFIX_SHARE * len(shorter) and len(longer) - shared <= 5
 
 
-def _abbreviations(text: str) -> Iterable[tuple[str, tuple[str, ...]]]:
+def abbreviations(text: str) -> Iterable[tuple[str, tuple[str, ...]]]:
     """`tissue factor (TF)`, a run of capitalised words by its initials, and `U.S.` by its letters."""
     for match in _SHORT_FORM.finditer(text):
         words = re.findall(r"[A-Za-z]+", text[max(0, match.start() - 120) : match.start()])
@@ -99,7 +101,7 @@ def _abbreviations(text: str) -> Iterable[tuple[str, tuple[str, ...]]]:
         if initials:
             yield match[1].lower().rstrip("s"), tuple(index_terms(" ".join(spelt[initials[0] :]), "en").split())
     for match in _CAPITALS.finditer(text):
-        words = [word for word in re.split(r"[ -]", match.group()) if word[:1].isupper()]
+        words = [word for word in re.split(r"[ -]", match.group()) if word[:1].isupper() and word not in _ARTICLES]
         if len(words) > 1:
             yield "".join(word[0] for word in words).lower(), tuple(index_terms(match.group(), "en").split())
     for match in _DOTTED.finditer(text):

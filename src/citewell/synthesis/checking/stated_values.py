@@ -40,7 +40,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})s?\b")
 _ROUND_SHARE = 0.06
 _PERCENT_SHARE = 1.1
-_MOST = 3_000
+_MOST = 400
 # How many of the smallest unit of its kind a unit is, where people convert.
 _FACTORS = {
     "mm": 1.0, "cm": 10.0, "m": 1e3, "km": 1e6, "inch": 25.4, "foot": 304.8, "yard": 914.4, "mile": 1.609344e6,
@@ -71,10 +71,10 @@ class Stated:
 def read_values(text: str) -> Stated:
     folded = folded_text(text)
     quantities, dates = tuple(quantities_in(text)), (*dates_in(text), *_slashed(text))
-    parts = {str(part) for date in dates for part in (date.year, date.month, date.day) if part}
+    parts = {str(part) for date in dates for part in (date.year, date.day) if part}
     percents = [float(one.value) for one in quantities if one.unit == "%" and _is_short(one.value)]
     return Stated(
-        quantities=quantities[:_MOST],
+        quantities=_distinct(quantities),
         dates=dates[:_MOST],
         ordinals=frozenset(_ordinals(folded)),
         percents=tuple([*percents, *_fractions(folded)][:_MOST]),
@@ -84,12 +84,26 @@ def read_values(text: str) -> Stated:
     )
 
 
+def _distinct(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """Each value with each unit once, as first written."""
+    first = {(one.value, one.unit): one for one in reversed(quantities)}
+    return tuple(sorted(first.values(), key=lambda one: one.start))[:_MOST]
+
+
 def _is_short(value: str) -> bool:
     return len(value) <= 15
 
 
+def _shares_in(said: str) -> list[tuple[str, float]]:
+    """Shares the claim writes as words, with what they come to in per cent."""
+    folded = folded_text(said)
+    return [(match.group(), _fractions(f"{match.group()} of")[0]) for match in _FRACTION.finditer(folded)]
+
+
 def _ordinals(folded: str) -> list[str]:
-    return [str(_TENS.get(tens, 0) + int(_ORDINALS[word])) for tens, word in _ORDINAL.findall(folded)]
+    return [
+        str(_TENS.get(tens, 0) + int(_ORDINALS[word])) for tens, word in _ORDINAL.findall(_FRACTION.sub(" ", folded))
+    ]
 
 
 def _fractions(folded: str) -> list[float]:
@@ -123,6 +137,9 @@ def missing_values(said: str, quoted: str) -> list[str]:
     slashed = {(date.start, date.end): date for date in _slashed(said)}
     found = [said[one.start : one.end] for one in claim.quantities if not _is_given(one, said, given, slashed)]
     found += [said[date.start : date.end] for date in claim.dates if not _is_dated(date, given, slashed, said)]
+    found += [
+        part for part, share in _shares_in(said) if not any(abs(share - one) < _PERCENT_SHARE for one in given.percents)
+    ]
     spelt = [_in_words(one) for one in sorted(claim.ordinals - given.ordinals - given.bare - {"1", "2"})]
     found += spelt
     found += [day.capitalize() for day in sorted(claim.weekdays - given.weekdays)]

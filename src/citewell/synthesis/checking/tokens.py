@@ -22,7 +22,10 @@ _WORD = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|\d+\.\d+(?!\w)|[^\W_]+(?
 _DIGITS = {word: digits for digits, word in NUMBER_WORDS.items()}
 _NUMBER_STEMS = frozenset(stem(word, "en") for word in NUMBER_WORDS.values())
 # Words of grammar that the list of stop words lacks, and that a paraphrase drops or adds freely.
-_LIGHT = frozenset("may might must shall could would also however thus therefore us".split())
+_LIGHT = frozenset(
+    """hundr thousand million billion trillion percent may might must shall could would also however thus therefore
+    us""".split()
+)
 
 
 @dataclass(frozen=True, slots=True)

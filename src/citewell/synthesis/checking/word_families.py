@@ -70,7 +70,8 @@ long short|wide narrow|deep shallow|thick thin|heavy light|bright dark|near far|
 hard soft|good bad|better worse|best worst|safe dangerous|clean dirty|full empty|many few|all none|every none
 some none|everything nothing|everyone nobody|ascend descend|advance retreat|attack defend|create destroy
 build destroy|build demolish|appear disappear|arrive leave|remember forget|love hate|like dislike|push pull
-lend borrow|give take|send receive|teach learn|question answer|hire fire|appoint dismiss|elect defeat
+lend borrow
+acquire sell|acquire divest|give take|send receive|teach learn|question answer|hire fire|appoint dismiss|elect defeat
 expand contract|expand shrink|grow shrink|union separation|unite divide|merge split|victory defeat|war peace
 friend enemy|ally enemy|guilty innocent|profit loss|supply demand|cheap expensive|cheaper dearer|credit debit
 asset liability|deny admit|deny confirm|confirm refute|reveal conceal|hide show|lock unlock|connect disconnect
@@ -109,8 +110,17 @@ def _others(groups: Iterator[list[str]]) -> dict[str, frozenset[str]]:
     return {one: frozenset(others) for one, others in found.items()}
 
 
+def _with_forms(words: str) -> frozenset[str]:
+    stems = [stem(word, "en") for word in words.split()]
+    return frozenset(form for one in stems for form in (one, *verb_forms(one)))
+
+
 _KIN_OF = _others(_lines(_KIN))
 _CONTRARY_OF = _others(_lines(_CONTRARY))
+_UP = _with_forms("increase rise raise elevate grow gain climb surge expand accelerate strengthen improve boost double")
+_DOWN = _with_forms(
+    "decrease reduce fall drop diminish decline lessen shrink slump plunge shorten slow weaken worsen halve sink"
+)
 _DENYING_PREFIXES = ("un", "in", "im", "non", "dis", "ir", "il")
 
 
@@ -127,6 +137,11 @@ def contraries(form: str) -> frozenset[str]:
         for other in _CONTRARY_OF.get(one, ()):
             found |= {other} | verb_forms(other)
     return frozenset(found)
+
+
+def moves_against(one: str, other: str) -> bool:
+    """Whether one stem tells of a rise and the other of a fall."""
+    return (one in _UP and other in _DOWN) or (one in _DOWN and other in _UP)
 
 
 def denies_by_prefix(one: str, other: str) -> bool:
