@@ -58,6 +58,24 @@ def test_a_quote_is_narrowed_to_the_sentence_that_bears_the_claim_out() -> None:
     assert text[at : sentence.quote.end - 100] == sentence.quote.text
 
 
+def test_a_citation_of_a_whole_page_shows_the_sentence_and_keeps_its_number() -> None:
+    filler = "Gulls nest on the roof and nobody counts them in any year. " * 20
+    page = source(f"{filler}The lamp burned paraffin until 1920. The lens came from Paris. {filler}", "Page")
+    draft = Draft(
+        (
+            DraftSentence("The lamp burned paraffin until 1920.", "claim", (whole(page),)),
+            DraftSentence("The lens came from Paris.", "claim", (whole(page),)),
+        ),
+        refused=False,
+    )
+    result = check(QUESTION, draft, page)
+    (citation,) = result.citations
+    assert citation.quote == "The lamp burned paraffin until 1920. The lens came from Paris."
+    assert page.text[citation.span.start : citation.span.end] == citation.quote
+    assert [one.citations for one in result.sentences] == [(1,), (1,)]
+    assert result.passed
+
+
 def test_several_citations_are_checked_together_and_each_value_against_one_of_them() -> None:
     both = "The Harbour Light was first lit in 1871, and the ferry carries 40 passengers."
     assert check(QUESTION, said(both, whole(LIGHT), whole(FERRY)), LIGHT, FERRY).sentences[0].verdict == "supported"

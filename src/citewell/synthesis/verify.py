@@ -32,6 +32,10 @@ from citewell.synthesis.repairs import narrowed, repaired
 
 MAX_CITATIONS = 8
 _WEAK_BELOW = 0.4
+# A longer quote is shown from the first to the last sentence that bears something out.
+_LONG_QUOTE = 600
+# A sentence with its verdict, and the quotes it stands on.
+Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
 
 def verify(
@@ -40,24 +44,24 @@ def verify(
     """The verdict on a draft: gates, sentences, numbered citations, warnings."""
     rarity = Rarity.of(prepared)
     judged = [_judged(sentence, prepared, rarity) for sentence in draft.sentences]
-    citations = _citations([quotes for _, quotes in judged], prepared, max_citations)
-    numbers = {_place(citation): citation.n for citation in citations}
-    checked = tuple(replace(one, citations=_numbered(quotes, numbers)) for one, quotes in judged)
+    cited = _cited(judged, prepared, max_citations)
+    checked = tuple(
+        replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
+        for one, quotes in judged
+    )
     claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
     unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
     return Verification(
         gates=check_gates(draft, prepared, plan),
         sentences=checked,
-        citations=citations,
+        citations=tuple(cited.values()),
         warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
         unsupported_rate=round(unsupported / len(claims), 6) if claims else 0.0,
         contradictions=() if draft.refused else disagreements(plan.text_query, checked, prepared),
     )
 
 
-def _judged(
-    sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
-) -> tuple[CheckedSentence, tuple[Quote, ...]]:
+def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> Judged:
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
     if sentence.kind == "refusal":
         return CheckedSentence(sentence.text, "not_a_claim", ()), ()
@@ -75,25 +79,30 @@ def _judged(
     return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), quotes
 
 
-def _citations(used: Sequence[tuple[Quote, ...]], prepared: PreparedSynthesis, limit: int) -> tuple[Citation, ...]:
+def _cited(judged: Sequence[Judged], prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
     """The quotes in order of first use, each numbered once; only what the evidence holds can be cited."""
-    quotes = dict.fromkeys(quote for quotes in used for quote in quotes)
-    held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))]
-    return tuple(_citation(n, quote, source) for n, (quote, source) in enumerate(held[:limit], start=1))
+    quotes = dict.fromkeys(quote for _, quotes in judged for quote in quotes)
+    held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))][:limit]
+    return {quote: _citation(n, _shown(quote, judged), source) for n, (quote, source) in enumerate(held, start=1)}
+
+
+def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
+    """A quote as it is shown: of a long one, the stretch from the first to the last sentence that bears a claim out."""
+    if len(quote.text) <= _LONG_QUOTE:
+        return quote
+    inner = [one.quote for one, quotes in judged if quote in quotes and one.quote and one.verdict != "unsupported"]
+    within = [
+        one for one in inner if one.source_key == quote.source_key and quote.start <= one.start <= one.end <= quote.end
+    ]
+    if not within:
+        return quote
+    start, end = min(one.start for one in within), max(one.end for one in within)
+    return replace(quote, start=start, end=end, text=quote.text[start - quote.start : end - quote.start])
 
 
 def _citation(n: int, quote: Quote, source: PreparedSource) -> Citation:
     span = Span(source.span.chunk_id, quote.start, quote.end, quote.content_hash)
     return Citation(n, quote.source_key, source.title, source.note_path, source.url, quote.text, span)
-
-
-def _place(one: Citation | Quote) -> tuple[str, int, int]:
-    span = one.span if isinstance(one, Citation) else one
-    return one.source_key, span.start, span.end
-
-
-def _numbered(quotes: Sequence[Quote], numbers: dict[tuple[str, int, int], int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers[_place(quote)] for quote in quotes if _place(quote) in numbers))
 
 
 def _nearest(text: str, quotes: Sequence[Quote]) -> Quote | None:

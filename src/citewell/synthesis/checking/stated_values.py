@@ -27,6 +27,7 @@ _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _FRACTIONS = {"half": 50.0, "one half": 50.0, "third": 33.3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
 _FRACTION = re.compile(
     r"\b(?:(a|one|two|three|four)[ -])?(half|halves|thirds?|quarters?|fifths?|tenths?)(?= (?:of|the|as)\b)"
+    r"|\b(one|two|three|four)[ -](thirds?|quarters?|fifths?|tenths?)\b"
 )
 _ONE_IN = re.compile(r"\b(\d+|one|two|three) (?:in|out of) (?:every )?(\d+|two|three|four|five|six|eight|ten)\b")
 _SMALL = dict(zip("a one two three four five six eight ten".split(), (1, 1, 2, 3, 4, 5, 6, 8, 10), strict=True))
@@ -34,6 +35,8 @@ ROUNDED = re.compile(
     r"\b(?:about|around|approximately|nearly|almost|roughly|some|over|under|circa|ca|more than|less than|fewer than"
     r"|at least|up to|close to|just over|just under|an estimated|estimated)(?: the)?\W*$"
 )
+_MORE_THAN = re.compile(r"\b(?:over|above|exceeding|more than|greater than|at least|upwards of)\W*$")
+_LESS_THAN = re.compile(r"\b(?:under|below|fewer than|less than|at most|up to|no more than)\W*$")
 _SLASHED = re.compile(r"(?<![\d/])(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?![\d/])")
 _DECADE = re.compile(r"(?<!\d)(\d{3}0)'?s\b")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
@@ -58,6 +61,7 @@ _IMPERIAL = frozenset(("inch", "foot", "yard", "mile", "lb"))
 class Stated:
     """The values of a text, read once."""
 
+    text: str
     quantities: tuple[Quantity, ...]
     dates: tuple[Date, ...]
     ordinals: frozenset[str]
@@ -74,6 +78,7 @@ def read_values(text: str) -> Stated:
     parts = {str(part) for date in dates for part in (date.year, date.day) if part}
     percents = [float(one.value) for one in quantities if one.unit == "%" and _is_short(one.value)]
     return Stated(
+        text=text,
         quantities=_distinct(quantities),
         dates=dates[:_MOST],
         ordinals=frozenset(_ordinals(folded)),
@@ -109,7 +114,8 @@ def _ordinals(folded: str) -> list[str]:
 def _fractions(folded: str) -> list[float]:
     """Shares written as words, in per cent."""
     found: list[float] = []
-    for count, part in _FRACTION.findall(folded):
+    for first, second, third, fourth in _FRACTION.findall(folded):
+        count, part = first or third, second or fourth
         whole = _FRACTIONS["half" if part.startswith("hal") else part.removesuffix("s")]
         found.append((_SMALL.get(count, 1) if count else 1) * whole)
     for part, whole in _ONE_IN.findall(folded):
@@ -156,6 +162,8 @@ def _is_given(one: Quantity, said: str, given: Stated, slashed: dict[tuple[int, 
     same = [other for other in given.quantities if _is_same(one, other)]
     if same:
         # The number alone, without a unit, says less than the same number with another unit.
+        if all(_bound(said, one) * _bound(given.text, other) < 0 for other in same):
+            return False
         exact = any(other.measure is not None or one.measure is None for other in same)
         return exact or not any(_is_of_other_unit(one, other) for other in given.quantities)
     if one.measure is None and (one.value in given.ordinals or one.value in given.bare - _values_of(given)):
@@ -185,6 +193,12 @@ def _spells_share(said: str, one: Quantity) -> bool:
 
 def _share_of(said: str, one: Quantity) -> float:
     return next(iter(_fractions(folded_text(said[one.start : one.start + 40]))), -1.0)
+
+
+def _bound(text: str, one: Quantity) -> int:
+    """1 for a number that is said to be exceeded, -1 for one that is said not to be reached, 0 for any other."""
+    before = folded_text(text[max(0, one.start - 16) : one.start])
+    return bool(_MORE_THAN.search(before)) - bool(_LESS_THAN.search(before))
 
 
 def _is_of_other_unit(one: Quantity, other: Quantity) -> bool:

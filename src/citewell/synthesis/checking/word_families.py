@@ -71,7 +71,9 @@ hard soft|good bad|better worse|best worst|safe dangerous|clean dirty|full empty
 some none|everything nothing|everyone nobody|ascend descend|advance retreat|attack defend|create destroy
 build destroy|build demolish|appear disappear|arrive leave|remember forget|love hate|like dislike|push pull
 lend borrow
-acquire sell|acquire divest|give take|send receive|teach learn|question answer|hire fire|appoint dismiss|elect defeat
+acquire sell|acquire divest|largest smallest|biggest smallest|longest shortest
+oldest youngest|oldest newest|richest poorest|fastest slowest|strongest weakest|earliest latest
+give take|send receive|teach learn|question answer|hire fire|appoint dismiss|elect defeat
 expand contract|expand shrink|grow shrink|union separation|unite divide|merge split|victory defeat|war peace
 friend enemy|ally enemy|guilty innocent|profit loss|supply demand|cheap expensive|cheaper dearer|credit debit
 asset liability|deny admit|deny confirm|confirm refute|reveal conceal|hide show|lock unlock|connect disconnect
