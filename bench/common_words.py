@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from citewell.evals.collections import read_jsonl
 from citewell.text.language import is_stop_word
 from citewell.text.words import index_terms
 
@@ -66,8 +67,8 @@ def _group(number: int, stems: list[str]) -> str:
 
 def _passages(data: Path) -> Iterator[str]:
     for name in COLLECTIONS:
-        for line in (data / name / "corpus.jsonl").open(encoding="utf-8"):
-            yield str(json.loads(line)["text"])
+        for entry in read_jsonl(data / name / "corpus.jsonl"):
+            yield str(entry["text"])
     with gzip.open(data / "scale" / "mdn_chunks.jsonl.gz", "rt", encoding="utf-8") as file:
         for at, line in enumerate(file):
             if at % _MDN_EVERY == 0:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from verifier_changes import CHANGES, REWORDINGS, Claim, names_of
 
+from citewell.evals.collections import read_jsonl
 from citewell.evals.verifier_bench import Label
 from citewell.text.sentences import sentences
 from citewell.text.words import index_terms
@@ -93,8 +94,7 @@ def _passages(folder: Path) -> list[_Passage]:
     if (folder / "mdn_chunks.jsonl.gz").is_file():
         return list(_pages(folder / "mdn_chunks.jsonl.gz"))
     found: list[_Passage] = []
-    for line in (folder / "corpus.jsonl").open(encoding="utf-8"):
-        entry = json.loads(line)
+    for entry in read_jsonl(folder / "corpus.jsonl"):
         found.append(_Passage(str(entry["_id"]), str(entry["title"]), _BYLINE.sub("", str(entry["text"]))))
     return found
 
@@ -137,8 +137,7 @@ def _statements(folder: Path, passages: Sequence[_Passage]) -> list[Claim]:
     texts = {passage.key: passage for passage in passages}
     gold = dict(line.split("\t")[:2] for line in (folder / "qrels" / "test.tsv").read_text("utf-8").splitlines()[1:])
     found: list[Claim] = []
-    for line in (folder / "queries.jsonl").open(encoding="utf-8"):
-        entry = json.loads(line)
+    for entry in read_jsonl(folder / "queries.jsonl"):
         answers = entry.get("metadata", {}).get("answers") or ()
         if entry["_id"] in gold and answers:
             passage = texts[gold[entry["_id"]]]
