@@ -112,6 +112,10 @@ def test_a_name_in_brackets_is_another_name_of_what_stands_before_them() -> None
     assert checked("Jean Cauvin, a student in Paris, converted to the new faith.", text).verdict == "supported"
 
 
+def test_the_first_word_of_a_second_sentence_is_no_name() -> None:
+    assert checked("The plant opened in 1987. Today the plant is no longer in operation.").verdict != "unsupported"
+
+
 def test_initials_stand_for_a_name_and_a_name_for_its_initials() -> None:
     assert checked("The UN met in Geneva.", "The United Nations met in Geneva.").verdict != "unsupported"
     assert checked("The World Health Organization met.", "The WHO met in May.").verdict != "unsupported"

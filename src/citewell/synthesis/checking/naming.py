@@ -22,6 +22,7 @@ _NO_NAMES = frozenset(
     thursday friday saturday sunday mr mrs ms dr sir st""".split()
 )
 _GAP = re.compile(r"[\s'’.&/-]{1,2}")
+_STARTS = re.compile(r"[.!?:;…\n][\s\"'“‘(*]*$")
 _ENOUGH = 0.7
 _TOGETHER = 5
 
@@ -70,9 +71,10 @@ def _may_name(token: Token) -> bool:
 
 
 def _is_mere_first_word(name: Name, sentence: Sentence) -> bool:
-    if name.first or len(name.tokens) > 1:
-        return False
     token = name.tokens[0]
+    before = sentence.text[max(0, token.start - sentence.start - 4) : token.start - sentence.start]
+    if len(name.tokens) > 1 or (name.first and not _STARTS.search(before)):
+        return False
     written = sentence.text[token.start - sentence.start : token.end - sentence.start]
     return token.stem in COMMON and not (len(written) > 1 and written[1:].lower() != written[1:])
 
