@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+_DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = _DOCS / "benchmarks.md"
+# Parts with a page of their own.
+PAGES = {"verifier": _DOCS / "verifier.md"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,11 @@ def put_in_page(text: str, part: Part) -> str:
     """The page with the block of this part replaced, everything else as it was."""
     block = re.compile(rf"(<!-- measured: {re.escape(part.name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not block.search(text):
-        raise ValueError(f"docs/benchmarks.md has no place for '{part.name}'")
+        raise ValueError(f"the page has no place for '{part.name}'")
     return block.sub(lambda found: f"{found[1]}\n{part.markdown()}\n\n{found[2]}", text)
 
 
 def write_page(parts: Sequence[Part]) -> None:
-    text = PAGE.read_text("utf-8")
     for part in parts:
-        text = put_in_page(text, part)
-    PAGE.write_text(text, "utf-8")
+        page = PAGES.get(part.name, PAGE)
+        page.write_text(put_in_page(page.read_text("utf-8"), part), "utf-8")

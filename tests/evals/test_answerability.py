@@ -10,7 +10,8 @@ import pytest
 
 from citewell.domain.benchmarks import AnswerabilityRow
 from citewell.domain.errors import BadInput
-from citewell.evals.answerability import Posed, auroc, fit, measure_answerability, questions_of
+from citewell.evals.answerability import Posed, fit, measure_answerability, questions_of
+from citewell.evals.measures import auroc
 from citewell.settings import Settings
 from citewell.surfaces.cli.main import run
 from citewell.surfaces.schemas import json_schema

@@ -161,6 +161,16 @@ def test_a_citation_out_of_range_is_repaired_or_fails_verification(bench: Bench,
     assert displayed(events)[0] == []
 
 
+def test_a_citation_of_the_wrong_source_is_set_right_where_another_says_it(bench: Bench) -> None:
+    _, result, requests = bench.run(writes("Josiah Pell lit the lamp on 14 November 1859 {oil}."))
+    (sentence,) = result.sentences
+    assert (sentence.verdict, len(requests)) == ("supported", 1)
+    assert result.citations[0].source_key.endswith("lamp")
+    assert sentence.repaired_from
+    assert "citations_repaired" in result.answer_warnings
+    assert result.flow.holds
+
+
 def test_a_fact_cited_to_a_source_that_lacks_it_is_flagged(bench: Bench) -> None:
     _, result, _ = bench.run(writes("The keeper drowned in 1871 {lit}. Josiah Pell lit the lamp {lit}."))
     assert result.sentences[0].verdict == "unsupported"

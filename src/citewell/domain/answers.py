@@ -12,6 +12,7 @@ Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
+DisagreementKind = Literal["number", "date", "polarity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,19 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence of the answer with its verdict and the exact quote behind it."""
+    """A sentence of the answer with its verdict and the exact quote behind it.
+
+    `support` orders sentences by how far the quotes bear them out. `repaired_from` names what the sentence cited before
+    another source was found to say it.
+    """
 
     text: str
     verdict: Verdict
     citations: tuple[int, ...]
     quote: Quote | None = None
     reason: str = ""
+    support: float = 0.0
+    repaired_from: tuple[str, ...] = ()
     kind: SentenceKind = "claim"
 
 
@@ -133,13 +140,30 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedValue:
+    """One side of a disagreement: what is stated, where, and by how many sources that do not copy one another."""
+
+    value: str
+    citations: tuple[int, ...]
+    independent_sources: int
+    source_keys: tuple[str, ...]
+    dated: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Sources that disagree on a number, a date or polarity for the same claim."""
+    """Sources that disagree on a number, a date or polarity for the same claim.
+
+    `newer` is the value of the newest source, where the sources are dated and one is newer than the others.
+    """
 
     about: str
     values: tuple[str, ...]
     citations: tuple[int, ...]
     note: str = ""
+    kind: DisagreementKind = "number"
+    stated: tuple[StatedValue, ...] = ()
+    newer: str | None = None
 
 
 DoubtKind = Literal["unsupported", "uncited", "contradicted", "overconfident"]

@@ -68,3 +68,28 @@ class BenchProgress:
     stage: BenchStage
     done: int
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierAuroc:
+    """How often a supported claim ranks above one of the other kind; None where the file has none of either."""
+
+    refuted: float | None
+    unsupported: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierReport:
+    """What `bench-verifier` reports. A catch is a claim labelled unsupported or refuted that was not let pass."""
+
+    n: int
+    supported: int
+    refuted: int
+    unsupported: int
+    precision: float
+    recall: float
+    f1: float
+    false_alarm_rate: float
+    auroc: VerifierAuroc
+    embeddings: bool
+    pairs_per_second: float

@@ -17,6 +17,7 @@ from citewell.domain.benchmarks import AnswerabilityRow, BenchProgress, BenchRep
 from citewell.domain.errors import BadInput
 from citewell.evals.bench import temporary_folder
 from citewell.evals.collections import load_collection, read_jsonl, write_notes
+from citewell.evals.measures import auroc
 from citewell.settings import Settings
 from citewell.synthesis.answer_signs import Signs, read_signs
 from citewell.synthesis.answerability import COEFFICIENTS, logit_of
@@ -154,14 +155,6 @@ def signs_for(engine: Engine, question: str) -> list[Signs]:
 
 def best_logit(signs: Sequence[Signs]) -> float:
     return max((logit_of(one) for one in signs), default=_NOTHING_FOUND)
-
-
-def auroc(yes: Sequence[float], no: Sequence[float]) -> float:
-    """How often something that can be answered ranks above something that cannot; ties count half."""
-    if not yes or not no:
-        return 0.5
-    above = sum((y > n) + 0.5 * (y == n) for y in yes for n in no)
-    return above / (len(yes) * len(no))
 
 
 def fit(examples: Sequence[tuple[Sequence[Signs], bool, float]]) -> tuple[float, dict[str, float]]:

@@ -24,6 +24,24 @@ def reciprocal_rank(ranking: Sequence[str], grades: Mapping[str, int], depth: in
     return next((1 / (rank + 1) for rank, doc_id in enumerate(ranking[:depth]) if doc_id in grades), 0.0)
 
 
+def auroc(yes: Sequence[float], no: Sequence[float]) -> float:
+    """How often something of the first kind ranks above something of the second; ties count half."""
+    if not yes or not no:
+        return 0.5
+    ranked = sorted([(value, 1) for value in yes] + [(value, 0) for value in no])
+    won, below, at = 0.0, 0, 0
+    while at < len(ranked):
+        end = at
+        while end < len(ranked) and ranked[end][0] == ranked[at][0]:
+            end += 1
+        ours = sum(kind for _, kind in ranked[at:end])
+        theirs = end - at - ours
+        won += ours * (below + theirs / 2)
+        below += theirs
+        at = end
+    return won / (len(yes) * len(no))
+
+
 def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from citewell.domain.benchmarks import BenchReport
+from citewell.domain.benchmarks import BenchReport, VerifierReport
 from citewell.domain.documents import DocumentView
 from citewell.domain.library import (
     AddReport,
@@ -44,6 +44,7 @@ class SchemaList:
 SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "add": (AddReport,),
     "bench": (BenchReport,),
+    "bench-verifier": (VerifierReport,),
     "collections": (CollectionList,),
     "demo": (DemoReport,),
     "doctor": (DoctorReport,),

@@ -1,56 +1,87 @@
-"""Disagreements: cited sentences that give different values for what was asked. Pure.
+"""Disagreements: sources that give different values for what was asked, or that deny what another states. Pure.
 
 Only what can be compared: one number with the asked unit or noun, or one date, in each of two sentences from different
-documents that speak of the question in the same words. A corrected statement no longer disagrees, and a sentence that
-gives several such values is left alone.
+documents that speak of the question in the same words; or two cited sentences that say the same and differ in a denial.
+A corrected statement no longer disagrees, and a sentence that gives several such values is left alone. Copies of one
+another count as one source, and the newest side is named where the sources are dated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from citewell.domain.answers import CheckedSentence, Contradiction
+from citewell.domain.answers import (
+    CheckedSentence,
+    Contradiction,
+    DisagreementKind,
+    PreparedSynthesis,
+    Quote,
+    StatedValue,
+)
 from citewell.synthesis.asking import Asked, asked
-from citewell.synthesis.claims import content_stems
+from citewell.synthesis.checking.alignment import align, read_evidence
+from citewell.synthesis.checking.denials import differs
+from citewell.synthesis.checking.rarity import NO_COUNTS
+from citewell.synthesis.checking.relations import denied_otherwise
+from citewell.synthesis.checking.tokens import content_stems, read_sentences
 from citewell.synthesis.lead_ins import OUTDATED
+from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.values import Date, Quantity, dates_in, quantities_in
 from citewell.text.words import stem
 
 _SAME_WORDS = 0.5
+_SAME_STATEMENT = 0.55
+_LEAST_WORDS = 3
+_MOST_ABOUT = 160
 
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    sentence: CheckedSentence
+    """A sentence that gives one value: where it stands, and which words of the question it has."""
+
+    text: str
+    source_key: str
+    citations: tuple[int, ...]
     value: Date | Quantity
     is_counted: bool
-    written: str
     shared: frozenset[str]
 
+    @property
+    def written(self) -> str:
+        return self.text[self.value.start : self.value.end]
 
-def disagreements(question: str, sentences: Sequence[CheckedSentence]) -> tuple[Contradiction, ...]:
+
+def disagreements(
+    question: str, sentences: Sequence[CheckedSentence], prepared: PreparedSynthesis
+) -> tuple[Contradiction, ...]:
     """The disagreements among the sentences of an answer about what the question asks."""
+    dated = {source.source_key: source.dated for source in prepared.sources}
     found: list[Contradiction] = []
     for part in asked(question):
-        stated = [one for sentence in sentences if (one := _stated(part, question, sentence))]
-        for one, other in combinations(stated, 2):
-            if _disagree(one, other):
-                numbers = tuple(dict.fromkeys((*one.sentence.citations[:1], *other.sentence.citations[:1])))
-                found.append(Contradiction(part.text, (one.written, other.written), numbers, "2 independent sources"))
-    return tuple(found)
+        stated = [one for sentence in sentences if (one := _of_sentence(part, question, sentence))]
+        sides = _sides(stated)
+        if len(sides) > 1 and (kept := _disagreeing(sides)):
+            others = list(_of_sources(part, question, prepared, kept))
+            kind: DisagreementKind = "date" if isinstance(kept[0][0].value, Date) else "number"
+            found.append(_tabled(part.text, kind, [_side(side, others, dated) for side in kept]))
+    return (*found, *_denied(sentences, dated))
 
 
-def _stated(part: Asked, question: str, sentence: CheckedSentence) -> _Stated | None:
+def _of_sentence(part: Asked, question: str, sentence: CheckedSentence) -> _Stated | None:
     if sentence.quote is None or sentence.verdict == "unsupported" or sentence.text.startswith(OUTDATED):
         return None
-    values = _values(part, question, sentence.text)
+    return _stated(part, question, sentence.text, sentence.quote.source_key, sentence.citations)
+
+
+def _stated(part: Asked, question: str, text: str, key: str, citations: tuple[int, ...]) -> _Stated | None:
+    values = _values(part, question, text)
     if len(values) != 1:
         return None
-    shared = content_stems(question) & content_stems(sentence.text)
+    shared = content_stems(question) & content_stems(text)
     counted = isinstance(values[0], Quantity) and values[0].measure is None
-    return _Stated(sentence, values[0], counted, sentence.text[values[0].start : values[0].end], shared)
+    return _Stated(text, key, citations, values[0], counted, shared)
 
 
 def _values(part: Asked, question: str, text: str) -> list[Date] | list[Quantity]:
@@ -61,21 +92,123 @@ def _values(part: Asked, question: str, text: str) -> list[Date] | list[Quantity
     return [one for one in quantities_in(text) if one.measure == part.value or stem(one.unit, "en") in nouns]
 
 
-def _disagree(one: _Stated, other: _Stated) -> bool:
-    if one.sentence.quote is None or other.sentence.quote is None:
-        return False
-    if one.sentence.quote.source_key == other.sentence.quote.source_key:
-        return False
-    # Two counts of the very thing that was asked for need no further words in common.
-    if not (one.is_counted and other.is_counted) and _likeness(one.shared, other.shared) < _SAME_WORDS:
-        return False
+def _sides(stated: Sequence[_Stated]) -> list[list[_Stated]]:
+    """The sentences grouped by the value they give, in order of first mention."""
+    sides: list[list[_Stated]] = []
+    for one in stated:
+        side = next((side for side in sides if _agree(side[0], one)), None)
+        if side is None:
+            sides.append([one])
+        else:
+            side.append(one)
+    return sides
+
+
+def _disagreeing(sides: Sequence[list[_Stated]]) -> list[list[_Stated]]:
+    """The sides of which some sentence disagrees with one of another side."""
+    kept = {
+        at
+        for (at, one), (place, other) in combinations(enumerate(sides), 2)
+        if any(_disagree(first, second) for first in one for second in other)
+        for at in (at, place)
+    }
+    return [sides[at] for at in sorted(kept)]
+
+
+def _agree(one: _Stated, other: _Stated) -> bool:
     if isinstance(one.value, Date) and isinstance(other.value, Date):
-        return not one.value.agrees_with(other.value)
+        return one.value.agrees_with(other.value)
     if isinstance(one.value, Quantity) and isinstance(other.value, Quantity):
-        return one.value.value != other.value.value and one.value.unit == other.value.unit
+        return one.value.value == other.value.value and one.value.unit == other.value.unit
     return False
+
+
+def _disagree(one: _Stated, other: _Stated) -> bool:
+    if one.source_key == other.source_key or not _are_about_the_same(one, other):
+        return False
+    if isinstance(one.value, Quantity) and isinstance(other.value, Quantity) and one.value.unit != other.value.unit:
+        return False
+    return type(one.value) is type(other.value) and not _agree(one, other)
+
+
+def _are_about_the_same(one: _Stated, other: _Stated) -> bool:
+    # Two counts of the very thing that was asked for need no further words in common.
+    return (one.is_counted and other.is_counted) or _likeness(one.shared, other.shared) >= _SAME_WORDS
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     union = one | other
     return len(one & other) / len(union) if union else 0.0
+
+
+def _of_sources(
+    part: Asked, question: str, prepared: PreparedSynthesis, sides: Sequence[list[_Stated]]
+) -> Iterator[_Stated]:
+    """Sentences of the evidence, cited or not, that give one of these values for the same thing."""
+    for source in prepared.sources:
+        for sentence in read_sentences(source.text):
+            one = _stated(part, question, sentence.text, source.source_key, ())
+            if one and any(_agree(side[0], one) and _are_about_the_same(side[0], one) for side in sides):
+                yield one
+
+
+def _side(side: Sequence[_Stated], others: Sequence[_Stated], dated: dict[str, str | None]) -> StatedValue:
+    of_value = [*side, *(one for one in others if _agree(side[0], one) and _are_about_the_same(side[0], one))]
+    keys = tuple(dict.fromkeys(one.source_key for one in of_value))
+    citations = tuple(dict.fromkeys(n for one in side for n in one.citations[:1]))
+    newest = max((day for key in keys if (day := dated.get(key))), default=None)
+    return StatedValue(side[0].written, citations, _independent(keys, of_value), keys, newest)
+
+
+def _independent(keys: Sequence[str], stated: Sequence[_Stated]) -> int:
+    """How many of the sources do not copy another of them."""
+    kept: list[frozenset[str]] = []
+    for key in keys:
+        own = [shingles(one.text) for one in stated if one.source_key == key]
+        if not any(are_copies(mine, other) for mine in own for other in kept):
+            kept.extend(own[:1])
+    return len(kept)
+
+
+def _tabled(about: str, kind: DisagreementKind, sides: Sequence[StatedValue]) -> Contradiction:
+    newer = _newest(sides)
+    total = sum(side.independent_sources for side in sides)
+    note = f"{total} independent sources"
+    if newer is not None and newer.dated:
+        note += f"; the newest ({newer.dated[:10]}) says {newer.value}"
+    citations = tuple(dict.fromkeys(n for side in sides for n in side.citations))
+    values = tuple(side.value for side in sides)
+    return Contradiction(about, values, citations, note, kind, tuple(sides), newer.value if newer else None)
+
+
+def _newest(sides: Sequence[StatedValue]) -> StatedValue | None:
+    """The side whose newest source is newer than that of every other; nothing where a date is not known."""
+    days = [side.dated[:10] for side in sides if side.dated]
+    if len(days) != len(sides) or days.count(max(days)) != 1:
+        return None
+    return max(sides, key=lambda side: (side.dated or "")[:10])
+
+
+def _denied(sentences: Sequence[CheckedSentence], dated: dict[str, str | None]) -> Iterator[Contradiction]:
+    """Two cited sentences of different sources that say the same, but for a denial."""
+    stating = [
+        one for one in sentences if one.quote and one.verdict == "supported" and not one.text.startswith(OUTDATED)
+    ]
+    for one, other in combinations(stating, 2):
+        if one.quote and other.quote and one.quote.source_key != other.quote.source_key and _denies(one, other):
+            yield _tabled(
+                one.text[:_MOST_ABOUT], "polarity", [_said(one, one.quote, dated), _said(other, other.quote, dated)]
+            )
+
+
+def _said(sentence: CheckedSentence, quote: Quote, dated: dict[str, str | None]) -> StatedValue:
+    key = quote.source_key
+    return StatedValue(sentence.text[:_MOST_ABOUT], sentence.citations[:1], 1, (key,), dated.get(key))
+
+
+def _denies(one: CheckedSentence, other: CheckedSentence) -> bool:
+    first, second = content_stems(one.text), content_stems(other.text)
+    if min(len(first), len(second)) < _LEAST_WORDS or _likeness(first, second) < _SAME_STATEMENT:
+        return False
+    aligned = align(one.text, read_evidence(other.text), NO_COUNTS)
+    return bool(differs(aligned) or denied_otherwise(aligned))

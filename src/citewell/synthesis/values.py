@@ -22,7 +22,7 @@ _TENS = {
     word: 10 * number
     for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
 }
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 10**12}
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -65,7 +65,7 @@ _TWO_WORD_UNITS = {
     ("megawatt", "hour"): "mwh",
     ("degrees", "celsius"): "°c",
 }
-_NUMBER_WORDS = "|".join((*_SMALL, *_TENS, "hundred", "thousand", "million", "billion"))
+_NUMBER_WORDS = "|".join((*_SMALL, *_TENS, "hundred", "thousand", "million", "billion", "trillion"))
 _MONTH_NAMES = "|".join(_MONTHS)
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH_NAMES})\b\.?(?:,? (\d{{4}})\b)?")
@@ -75,9 +75,12 @@ _MONTH_ALONE = re.compile(
     r"\b(january|february|march|april|june|july|august|september|october|november|december|in may|early may|late may)\b"
 )
 _DIGITS = re.compile(r"(?<![\w.])([£$€¥])?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
-_SPELLED = re.compile(rf"\b(?:{_NUMBER_WORDS})(?:[ -](?:and )?(?:{_NUMBER_WORDS}))*\b")
+# "Two hundred and five" is one number, "six and twelve" are two.
+_SPELLED = re.compile(
+    rf"\b(?:{_NUMBER_WORDS})(?:(?:[ -]|(?<=hundred) and |(?<=thousand) and |(?<=million) and )(?:{_NUMBER_WORDS}))*\b"
+)
 _AFTER_NUMBER = re.compile(r"[ \u00a0-]?(°[cf]|%|[^\W\d_]+(?:/[hs])?)(?: ([^\W\d_]+))?")
-_SCALE_AFTER = re.compile(r" (hundred|thousand|million|billion|bn)\b")
+_SCALE_AFTER = re.compile(r" ?(hundred|thousand|million|billion|trillion|bn|mn)\b")
 _DIGIT_BEFORE = re.compile(r"\d $")
 _DENIAL = re.compile(
     r"\b(?:not|never|no longer|cannot|no|none|nobody|nothing|neither|nor|without|\w+n't|failed to|denied|refused)\b"
@@ -209,7 +212,7 @@ def _quantity(folded: str, match: re.Match[str], start: int, end: int) -> Quanti
     value = match[2].replace(",", "")
     scale = _SCALE_AFTER.match(folded, match.end())
     if scale and len(value) <= 12:
-        value = _scaled(value, _SCALES.get(scale[1], 1_000_000_000))
+        value = _scaled(value, _SCALES.get(scale[1], 1_000_000 if scale[1] == "mn" else 1_000_000_000))
     unit = _unit_after(folded, scale.end() if scale else match.end())
     return Quantity(_canonical(value), UNITS[match[1]][0] if match[1] else unit, start, end)
 

@@ -1,13 +1,15 @@
 """Verification: may this answer be shown, and what stands behind each of its sentences? Pure.
 
-Hard gates for the whole (`gates`), a verdict for each sentence (`claims`), disagreements among them, and warnings. It
-judges an extracted answer and a model's alike. It compares words, numbers, dates, names and denial with the quotes; it
-does not know whether a source is right, nor whether the answer is complete.
+Hard gates for the whole (`gates`), a verdict for each sentence (`checking`), citations set right where another source
+says what the cited one does not (`repairs`), disagreements among them, and warnings. It judges an extracted answer and
+a model's alike. It compares words, numbers, dates, names, denial and order with the quotes; it does not know whether a
+source is right, nor whether the answer is complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from citewell.domain.answers import (
     CheckedSentence,
@@ -21,67 +23,89 @@ from citewell.domain.answers import (
 )
 from citewell.domain.documents import Span
 from citewell.domain.queries import QueryPlan
-from citewell.synthesis.claims import Rarity, check_claim, content_stems
+from citewell.synthesis.checking.claim import check_claim
+from citewell.synthesis.checking.rarity import Rarity
+from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.gates import check_gates, source_of, supported_gate
 from citewell.synthesis.instructions import is_instruction
+from citewell.synthesis.repairs import narrowed, repaired
 
 MAX_CITATIONS = 8
 _WEAK_BELOW = 0.4
+# A longer quote is shown from the first to the last sentence that bears something out.
+_LONG_QUOTE = 600
+# A sentence with its verdict, and the quotes it stands on.
+Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
 
 def verify(
     question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int = MAX_CITATIONS
 ) -> Verification:
     """The verdict on a draft: gates, sentences, numbered citations, warnings."""
-    citations = _citations(draft, prepared, max_citations)
-    numbers = {_place(citation): citation.n for citation in citations}
     rarity = Rarity.of(prepared)
-    checked = tuple(_checked(sentence, prepared, numbers, rarity) for sentence in draft.sentences)
+    judged = [_judged(sentence, prepared, rarity) for sentence in draft.sentences]
+    cited = _cited(judged, prepared, max_citations)
+    checked = tuple(
+        replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
+        for one, quotes in judged
+    )
     claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
     unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
     return Verification(
         gates=(*check_gates(draft, prepared, plan), supported_gate(draft, checked)),
         sentences=checked,
-        citations=citations,
+        citations=tuple(cited.values()),
         warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
         unsupported_rate=round(unsupported / len(claims), 6) if claims else 0.0,
-        contradictions=() if draft.refused else disagreements(plan.text_query, checked),
+        contradictions=() if draft.refused else disagreements(plan.text_query, checked, prepared),
     )
 
 
-def _citations(draft: Draft, prepared: PreparedSynthesis, limit: int) -> tuple[Citation, ...]:
+def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> Judged:
+    """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
+    if sentence.kind != "claim":
+        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
+    held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
+    # What gives orders to whoever reads it states nothing, however exactly it is quoted.
+    held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
+    quotes = tuple(quote for quote, _ in held)
+    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
+    if check.verdict == "unsupported" and quotes:
+        found = repaired(sentence.text, quotes, prepared, rarity)
+        if found is not None:
+            keys = tuple(dict.fromkeys(quote.source_key for quote in quotes))
+            reason = "the passage cited first does not say this; another source does and is cited instead"
+            one = CheckedSentence(sentence.text, "supported", (), found.quote, reason, found.support, keys)
+            return one, (found.quote,)
+    quote = narrowed(_nearest(sentence.text, quotes), quotes, check)
+    return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), quotes
+
+
+def _cited(judged: Sequence[Judged], prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
     """The quotes in order of first use, each numbered once; only what the evidence holds can be cited."""
-    quotes = dict.fromkeys(quote for sentence in draft.sentences for quote in sentence.quotes)
-    held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))]
-    return tuple(_citation(n, quote, source) for n, (quote, source) in enumerate(held[:limit], start=1))
+    quotes = dict.fromkeys(quote for _, quotes in judged for quote in quotes)
+    held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))][:limit]
+    return {quote: _citation(n, _shown(quote, judged), source) for n, (quote, source) in enumerate(held, start=1)}
+
+
+def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
+    """A quote as it is shown: of a long one, the stretch from the first to the last sentence that bears a claim out."""
+    if len(quote.text) <= _LONG_QUOTE:
+        return quote
+    inner = [one.quote for one, quotes in judged if quote in quotes and one.quote and one.verdict != "unsupported"]
+    within = [
+        one for one in inner if one.source_key == quote.source_key and quote.start <= one.start <= one.end <= quote.end
+    ]
+    if not within:
+        return quote
+    start, end = min(one.start for one in within), max(one.end for one in within)
+    return replace(quote, start=start, end=end, text=quote.text[start - quote.start : end - quote.start])
 
 
 def _citation(n: int, quote: Quote, source: PreparedSource) -> Citation:
     span = Span(source.span.chunk_id, quote.start, quote.end, quote.content_hash)
     return Citation(n, quote.source_key, source.title, source.note_path, source.url, quote.text, span)
-
-
-def _place(one: Citation | Quote) -> tuple[str, int, int]:
-    span = one.span if isinstance(one, Citation) else one
-    return one.source_key, span.start, span.end
-
-
-def _checked(
-    sentence: DraftSentence,
-    prepared: PreparedSynthesis,
-    numbers: dict[tuple[str, int, int], int],
-    rarity: Rarity,
-) -> CheckedSentence:
-    if sentence.kind != "claim":
-        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind)
-    held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
-    # What gives orders to whoever reads it states nothing, however exactly it is quoted.
-    held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
-    quotes = [quote for quote, _ in held]
-    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
-    cited = tuple(numbers[_place(quote)] for quote in quotes if _place(quote) in numbers)
-    return CheckedSentence(sentence.text, check.verdict, cited, _nearest(sentence.text, quotes), check.reason)
 
 
 def _nearest(text: str, quotes: Sequence[Quote]) -> Quote | None:
@@ -101,6 +125,7 @@ def _warnings(
         "unsupported_claims": any(one.verdict == "unsupported" for one in checked),
         "partial_claims": any(one.verdict == "partial" for one in checked),
         "uncited_claims": uncited,
+        "citations_repaired": any(one.repaired_from for one in checked),
         "evidence_truncated": prepared.truncation.is_truncated,
     }
     return [name for name, holds in found.items() if holds]

@@ -50,6 +50,7 @@ _COMMANDS = {
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
     "bench": "bench:bench",
+    "bench-verifier": "bench_verifier:bench_verifier",
     "schema": "schemas:schema",
 }
 

@@ -1,0 +1,164 @@
+"""How well the verifier catches claims their evidence does not support: precision, recall, false alarms, AUROC.
+
+A file has one JSON object a line: `{"claim": …, "evidence": …, "label": "supported" | "unsupported" | "refuted"}`;
+other keys are ignored. A claim is caught where its verdict is `unsupported`, or `partial` because one of its clauses is
+not borne out. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from citewell.domain.benchmarks import VerifierAuroc, VerifierReport
+from citewell.domain.errors import BadInput, NotFound
+from citewell.evals.measures import auroc
+from citewell.models.embeddings import Embedder
+from citewell.models.minilm import open_minilm
+from citewell.settings import Settings
+from citewell.synthesis.checking.claim import Check, Likeness, check_text
+from citewell.synthesis.checking.rarity import Rarity
+
+Label = Literal["supported", "unsupported", "refuted"]
+_LABELS: tuple[Label, ...] = ("supported", "unsupported", "refuted")
+MAX_LINE_BYTES = 32_000_000
+MAX_PAIRS = 1_000_000
+_FORM = 'Each line is {"claim": "…", "evidence": "…", "label": "supported|unsupported|refuted"}.'
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    claim: str
+    evidence: str
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPair:
+    """A pair and what the verifier makes of it."""
+
+    pair: LabelledPair
+    check: Check
+
+    @property
+    def is_caught(self) -> bool:
+        return self.check.verdict == "unsupported" or bool(self.check.unsupported_part)
+
+    @property
+    def is_supported(self) -> bool:
+        return self.pair.label == "supported"
+
+
+def read_pairs(path: Path) -> list[LabelledPair]:
+    """The pairs of a file; what is not as it should be is refused by the number of its line."""
+    if not path.exists():
+        raise NotFound(f"There is no file {path}.", fix="Name a file of labelled pairs, one JSON object a line.")
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder.", fix="Name a file of labelled pairs, one JSON object a line.")
+    try:
+        with path.open("rb") as file:
+            pairs = [_pair(line, f"{path.name}, line {number}") for number, line in _lines(file) if line.strip()]
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.", fix="Check its permissions.") from None
+    if not pairs:
+        raise BadInput(f"{path.name} holds no pairs.", fix=_FORM)
+    return pairs
+
+
+def _lines(file: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(file, start=1):
+        if len(line) > MAX_LINE_BYTES or number > MAX_PAIRS:
+            raise BadInput(f"Line {number} is beyond what can be measured.", fix="Split the file.")
+        yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+
+
+def _pair(line: bytes, place: str) -> LabelledPair:
+    try:
+        entry = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise BadInput(f"{place} is not UTF-8.", fix=_FORM) from None
+    except (ValueError, RecursionError):
+        raise BadInput(f"{place} is not JSON.", fix=_FORM) from None
+    if not isinstance(entry, dict):
+        raise BadInput(f"{place} is not an object.", fix=_FORM)
+    for name in ("claim", "evidence"):
+        if not isinstance(entry.get(name), str) or (name == "claim" and not entry[name].strip()):
+            raise BadInput(f"{place} has no text under '{name}'.", fix=_FORM)
+    return LabelledPair(entry["claim"], entry["evidence"], _label(entry.get("label"), place))
+
+
+def _label(given: object, place: str) -> Label:
+    for label in _LABELS:
+        if given == label:
+            return label
+    raise BadInput(f"{place} has the label '{'none' if given is None else str(given)[:40]}'.", fix=_FORM)
+
+
+def check_pairs(pairs: Sequence[LabelledPair], likeness: Likeness | None = None) -> list[CheckedPair]:
+    """Every pair with its verdict, as a run would give it."""
+    rarity = Rarity.in_texts(dict.fromkeys(pair.evidence for pair in pairs))
+    return [CheckedPair(pair, check_text(pair.claim, pair.evidence, rarity, likeness=likeness)) for pair in pairs]
+
+
+def measure_verifier(pairs: Sequence[LabelledPair], likeness: Likeness | None = None) -> VerifierReport:
+    began = time.perf_counter()
+    checked = check_pairs(pairs, likeness)
+    return report_of(checked, time.perf_counter() - began, embeddings=likeness is not None)
+
+
+def report_of(checked: Sequence[CheckedPair], seconds: float, *, embeddings: bool) -> VerifierReport:
+    caught = [one for one in checked if one.is_caught]
+    right = sum(not one.is_supported for one in caught)
+    wanted = sum(not one.is_supported for one in checked)
+    supported = len(checked) - wanted
+    precision = right / len(caught) if caught else 0.0
+    recall = right / wanted if wanted else 0.0
+    return VerifierReport(
+        n=len(checked),
+        supported=supported,
+        refuted=_count(checked, "refuted"),
+        unsupported=_count(checked, "unsupported"),
+        precision=round(precision, 4),
+        recall=round(recall, 4),
+        f1=round(2 * precision * recall / (precision + recall), 4) if right else 0.0,
+        false_alarm_rate=round((len(caught) - right) / supported, 4) if supported else 0.0,
+        auroc=VerifierAuroc(_auroc(checked, "refuted"), _auroc(checked, "unsupported")),
+        embeddings=embeddings,
+        pairs_per_second=round(len(checked) / seconds, 1) if seconds > 0 else 0.0,
+    )
+
+
+def _count(checked: Sequence[CheckedPair], label: Label) -> int:
+    return sum(one.pair.label == label for one in checked)
+
+
+def _auroc(checked: Sequence[CheckedPair], label: Label) -> float | None:
+    yes = [one.check.support for one in checked if one.is_supported]
+    no = [one.check.support for one in checked if one.pair.label == label]
+    return round(auroc(yes, no), 4) if yes and no else None
+
+
+def likeness_by(model: Embedder) -> Likeness:
+    """How alike a local model finds two texts; each text is encoded once."""
+    known: dict[str, object] = {}
+
+    def vector(text: str) -> object:
+        if text not in known:
+            known[text] = model.encode_passages([text])[0]
+        return known[text]
+
+    def likeness(claim: str, passage: str) -> float:
+        import numpy as np
+
+        return float(np.dot(vector(claim), vector(passage)))  # type: ignore[call-overload]
+
+    return likeness
+
+
+def open_model(settings: Settings) -> Embedder:
+    """The local model, whether or not searches use it; raises Unavailable with the way to get it."""
+    return open_minilm(settings.embeddings_model, settings.data_dir / "models")

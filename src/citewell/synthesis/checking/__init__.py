@@ -1,0 +1,1 @@
+"""Checking one claim against the passages it cites: words, values, names, denial, direction, order. Pure."""

@@ -1,0 +1,213 @@
+"""Denial: whether one of claim and quotes denies what the other states. Pure.
+
+A denial belongs to the next word that carries meaning ("was not founded", "no effect", "failed to win"). The same word
+is looked up on the other side: it must be denied there too. "Not only" denies nothing. What a sentence denies about
+things the claim leaves out does not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.synthesis.checking.alignment import Aligned
+from citewell.synthesis.checking.tokens import Sentence, Token
+from citewell.synthesis.checking.word_families import contraries, denies_by_prefix
+from citewell.synthesis.values import dates_in, denials_in, quantities_in
+
+_PLAIN = frozenset("not never no none neither nor cannot nobody nothing hardly scarcely".split())
+_SOFT = frozenset(
+    """without lack lacks lacked lacking fail fails failed failing unable refuse refused refuses deny denied denies
+    absence absent prevent prevented few little rarely seldom""".split()
+)
+_TURNING = frozenset("fail fails failed failing refuse refuses refused decline declines declined unable".split())
+_DENYING = frozenset("deny denies denied".split())
+_PAUSE = re.compile(r"[,;:.!?—–()]|\b(?:but|although|though|because|which|who|whereas|while)\b")
+_REACH = 6
+_LEAST_SHARED = 0.45
+_NEARLY_AS_GOOD = 0.75
+_NO_DENIAL = ("only", "just", "merely", "least", "longer than")
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """A word that denies, by its place, and the place of what it denies."""
+
+    at: int
+    target: int | None
+    is_plain: bool
+
+
+def denied_in(sentence: Sentence) -> list[Denied]:
+    """The denials of a sentence."""
+    found: list[Denied] = []
+    for at, token in enumerate(sentence.tokens):
+        plain = token.folded in _PLAIN or token.folded.endswith("n't")
+        if not plain and token.folded not in _SOFT:
+            continue
+        if at + 1 < len(sentence.tokens) and sentence.tokens[at + 1].folded in _NO_DENIAL:
+            continue
+        if token.folded == "no" and token.is_capital and _is_number_sign(sentence, at):
+            continue
+        found.append(Denied(at, _target(sentence, at), plain))
+    return found
+
+
+def _is_number_sign(sentence: Sentence, at: int) -> bool:
+    following = sentence.tokens[at + 1] if at + 1 < len(sentence.tokens) else None
+    return at > 0 and following is not None and following.folded[0].isdigit()
+
+
+def _target(sentence: Sentence, at: int) -> int | None:
+    """The next word that carries meaning, up to a pause."""
+    for place in range(at + 1, min(len(sentence.tokens), at + 1 + _REACH)):
+        if _pauses(sentence, sentence.tokens[place - 1], sentence.tokens[place]):
+            return None
+        if sentence.tokens[place].is_content or sentence.tokens[place].folded[0].isdigit():
+            return place
+    return None
+
+
+def _pauses(sentence: Sentence, one: Token, other: Token) -> bool:
+    between = sentence.text[one.end - sentence.start : other.start - sentence.start]
+    return bool(_PAUSE.search(between)) or other.folded in ("but", "although", "because", "which", "whereas")
+
+
+def differs(aligned: Aligned) -> str:
+    """In words, how claim and quotes differ in what they deny; empty where they do not."""
+    best = aligned.sentence
+    if best is None or aligned.share(aligned.around) < _LEAST_SHARED:
+        return ""
+    spoken = [one for one in _near(aligned) if one is not best]
+    claimed = [one for one in denied_in(aligned.claim) if one.is_plain]
+    for turned in _turned(aligned.claim):
+        stem = aligned.claim.tokens[turned].stem
+        if not any(stem in one.stems or denied_in(one) for one in (best, *spoken)):
+            return f"the quote does not deny this ({aligned.claim.tokens[turned].folded!r})"
+    told = {id(one): denied_in(one) for one in (best, *spoken)}
+    for denial in claimed:
+        if not _is_denied_there(denial, aligned, best, spoken, told):
+            return f"the quote does not deny this ({_shown(aligned.claim, denial)!r})"
+    for one in (best, *spoken):
+        if denial_there := _denied_only_there(aligned, one, spoken, told, claimed):
+            return denial_there
+    return _denied_beside(aligned, claimed) or _value_denied(aligned, best, claimed)
+
+
+def _turned(sentence: Sentence) -> list[int]:
+    """The places of words that turn a statement round: failed to win, denied that, was unable to."""
+    found: list[int] = []
+    for at, token in enumerate(sentence.tokens[:-1]):
+        follows = sentence.tokens[at + 1].folded
+        if (token.folded in _TURNING and follows == "to") or (token.folded in _DENYING and follows == "that"):
+            found.append(at)
+    return found
+
+
+def _denied_beside(aligned: Aligned, claimed: Sequence[Denied]) -> str:
+    """A word of the claim that stands only beside the nearest sentence, and only denied."""
+    if aligned.best is None or claimed:
+        return ""
+    sentences = aligned.evidence.sentences
+    for at in (aligned.best - 1, aligned.best + 1):
+        if not 0 <= at < len(sentences):
+            continue
+        denials = [one for one in denied_in(sentences[at]) if one.is_plain and one.target is not None]
+        for denial in denials:
+            target = sentences[at].tokens[denial.target or 0].stem
+            word = next((one for one in aligned.words if target in one.stems), None)
+            if word is not None and sum(len(word.places(one)) for one in sentences) == 1:
+                return f"the quote denies this ({_shown(sentences[at], denial)!r})"
+    return ""
+
+
+def _near(aligned: Aligned) -> list[Sentence]:
+    """The sentences that speak of the claim nearly as much as the nearest."""
+    sentences = aligned.evidence.sentences
+    shares = [aligned.share([word.in_stems(one.stems) for word in aligned.words]) for one in sentences]
+    most = max(shares, default=0.0)
+    return [one for one, share in zip(sentences, shares, strict=True) if share >= _NEARLY_AS_GOOD * most]
+
+
+def _is_denied_there(
+    denial: Denied, aligned: Aligned, best: Sentence, spoken: Sequence[Sentence], told: dict[int, list[Denied]]
+) -> bool:
+    if denial.target is None:
+        return any(told[id(one)] for one in (best, *spoken))
+    token = aligned.claim.tokens[denial.target]
+    word = next((one for one in aligned.words if one.token.stem == token.stem), None)
+    forms = frozenset(word.stems) if word else frozenset({token.stem})
+    for one in (best, *spoken):
+        if any(_covers(one, other, forms) for other in told[id(one)]):
+            return True
+        opposed = contraries(token.stem)
+        if not forms & one.stems and any(
+            other.stem in opposed or denies_by_prefix(other.stem, token.stem) for other in one.tokens
+        ):
+            return True
+    if forms & best.stems:
+        return False
+    return bool(told[id(best)])
+
+
+def _covers(sentence: Sentence, denial: Denied, forms: frozenset[str]) -> bool:
+    """Whether one of these stems stands in what is denied."""
+    reach = sentence.tokens[denial.at + 1 : denial.at + 1 + 2 * _REACH]
+    return any(token.stem in forms for token in reach)
+
+
+def _denied_only_there(
+    aligned: Aligned,
+    best: Sentence,
+    spoken: Sequence[Sentence],
+    told: dict[int, list[Denied]],
+    claimed: Sequence[Denied],
+) -> str:
+    denied_here = {aligned.claim.tokens[one.target].stem for one in claimed if one.target is not None}
+    for denial in told[id(best)]:
+        if denial.target is None or not denial.is_plain:
+            continue
+        target = best.tokens[denial.target].stem
+        word = next((one for one in aligned.words if target in one.stems), None)
+        if word is None or word.token.stem in denied_here or claimed:
+            continue
+        elsewhere = [at for at in word.places(best) if at != denial.target]
+        if elsewhere or any(_states(one, word.stems, told[id(one)]) for one in spoken):
+            continue
+        if any(denies_by_prefix(word.token.stem, form) or form in contraries(word.token.stem) for form in best.stems):
+            continue
+        return f"the quote denies this ({_shown(best, denial)!r})"
+    return ""
+
+
+def _states(sentence: Sentence, forms: dict[str, float], denials: Sequence[Denied]) -> bool:
+    """Whether a sentence has one of these stems without denying it."""
+    denied = {one.target for one in denials}
+    return any(token.stem in forms and at not in denied for at, token in enumerate(sentence.tokens))
+
+
+def _value_denied(aligned: Aligned, best: Sentence, claimed: Sequence[Denied]) -> str:
+    """A value that the quote names only to deny it: `3.241 m, not 3.214 m`."""
+    if claimed:
+        return ""
+    denied = [one for one in denials_in(best.text) if one.is_plain]
+    inside = "\n".join(best.text[one.start : one.end] for one in denied)
+    if not inside or not (values := _values(inside)):
+        return ""
+    outside = aligned.evidence.text
+    for one in denied:
+        outside = outside.replace(best.text[one.start : one.end], " ")
+    if _values(aligned.claim.text) & (values - _values(outside)):
+        return f"the quote denies this ({denied[0].word!r})"
+    return ""
+
+
+def _values(text: str) -> frozenset[str]:
+    return frozenset([one.value for one in quantities_in(text)] + [date.stated for date in dates_in(text)])
+
+
+def _shown(sentence: Sentence, denial: Denied) -> str:
+    last = denial.target if denial.target is not None else denial.at
+    start, end = sentence.tokens[denial.at].start, sentence.tokens[last].end
+    return sentence.text[start - sentence.start : end - sentence.start]

@@ -1,0 +1,280 @@
+"""Numbers, dates and units of a claim that its quotes do not give. Pure.
+
+One value may be written in many ways: digits or words, a per cent or a fraction, `1.5 km` or `1,500 m`, `5 million` or
+`5,000,000`, `3 May 1871` or `1871-05-03`, `third` or `3rd`. Those agree. A rounded number agrees where the claim says
+that it is rounded ("about 5,000" for 4,987).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from citewell.synthesis.values import UNITS, Date, Quantity, dates_in, quantities_in
+from citewell.text.folding import folded_text
+
+_ORDINALS = {
+    word: str(number)
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        start=1,
+    )
+}
+_ORDINAL = re.compile(rf"\b(?:(twenty|thirty|forty|fifty)-)?({'|'.join(_ORDINALS)})\b(?!-)")
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+_FRACTIONS = {"half": 50.0, "one half": 50.0, "third": 33.3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
+_FRACTION = re.compile(
+    r"\b(?:(a|one|two|three|four)[ -])?(half|halves|thirds?|quarters?|fifths?|tenths?)(?= (?:of|the|as)\b)"
+    r"|\b(one|two|three|four)[ -](thirds?|quarters?|fifths?|tenths?)\b"
+)
+_ONE_IN = re.compile(r"\b(\d+|one|two|three) (?:in|out of) (?:every )?(\d+|two|three|four|five|six|eight|ten)\b")
+_SMALL = dict(zip("a one two three four five six eight ten".split(), (1, 1, 2, 3, 4, 5, 6, 8, 10), strict=True))
+ROUNDED = re.compile(
+    r"\b(?:about|around|approximately|nearly|almost|roughly|some|over|under|circa|ca|more than|less than|fewer than"
+    r"|at least|up to|close to|just over|just under|an estimated|estimated)(?: the)?\W*$"
+)
+_MORE_THAN = re.compile(r"\b(?:over|above|exceeding|more than|greater than|at least|upwards of)\W*$")
+_LESS_THAN = re.compile(r"\b(?:under|below|fewer than|less than|at most|up to|no more than)\W*$")
+_SLASHED = re.compile(r"(?<![\d/])(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?![\d/])")
+_DECADE = re.compile(r"(?<!\d)(\d{3}0)'?s\b")
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})s?\b")
+_ROUND_SHARE = 0.06
+_PERCENT_SHARE = 1.1
+_MOST = 400
+# How many of the smallest unit of its kind a unit is, where people convert.
+_FACTORS = {
+    "mm": 1.0, "cm": 10.0, "m": 1e3, "km": 1e6, "inch": 25.4, "foot": 304.8, "yard": 914.4, "mile": 1.609344e6,
+    "mg": 1.0, "g": 1e3, "kg": 1e6, "t": 1e9, "lb": 4.5359e5,
+    "ms": 1.0, "s": 1e3, "minute": 6e4, "hour": 3.6e6, "day": 8.64e7, "week": 6.048e8,
+    "ml": 1.0, "litre": 1e3, "w": 1.0, "kw": 1e3, "mw": 1e6, "gw": 1e9, "kb": 1.0, "mb": 1e3, "gb": 1e6, "tb": 1e9,
+    "month": 1.0, "year": 12.0, "decade": 120.0, "century": 1200.0,
+}  # fmt: skip
+# Conversions between systems are rounded by those who write them; within one system they are exact.
+_ROUGHLY = 0.03
+_IMPERIAL = frozenset(("inch", "foot", "yard", "mile", "lb"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The values of a text, read once."""
+
+    text: str
+    quantities: tuple[Quantity, ...]
+    dates: tuple[Date, ...]
+    ordinals: frozenset[str]
+    percents: tuple[float, ...]
+    weekdays: frozenset[str]
+    bare: frozenset[str]
+    decades: frozenset[int]
+
+
+@lru_cache(maxsize=512)
+def read_values(text: str) -> Stated:
+    folded = folded_text(text)
+    quantities, dates = tuple(quantities_in(text)), (*dates_in(text), *_slashed(text))
+    parts = {str(part) for date in dates for part in (date.year, date.day) if part}
+    percents = [float(one.value) for one in quantities if one.unit == "%" and _is_short(one.value)]
+    return Stated(
+        text=text,
+        quantities=_distinct(quantities),
+        dates=dates[:_MOST],
+        ordinals=frozenset(_ordinals(folded)),
+        percents=tuple([*percents, *_fractions(folded)][:_MOST]),
+        weekdays=frozenset(_WEEKDAY.findall(folded)),
+        bare=frozenset(one.value for one in quantities) | parts,
+        decades=frozenset(int(year) for year in _DECADE.findall(folded)),
+    )
+
+
+def _distinct(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """Each value with each unit once, as first written."""
+    first = {(one.value, one.unit): one for one in reversed(quantities)}
+    return tuple(sorted(first.values(), key=lambda one: one.start))[:_MOST]
+
+
+def _is_short(value: str) -> bool:
+    return len(value) <= 15
+
+
+def _shares_in(said: str) -> list[tuple[str, float]]:
+    """Shares the claim writes as words, with what they come to in per cent."""
+    folded = folded_text(said)
+    return [(match.group(), _fractions(f"{match.group()} of")[0]) for match in _FRACTION.finditer(folded)]
+
+
+def _ordinals(folded: str) -> list[str]:
+    return [
+        str(_TENS.get(tens, 0) + int(_ORDINALS[word])) for tens, word in _ORDINAL.findall(_FRACTION.sub(" ", folded))
+    ]
+
+
+def _fractions(folded: str) -> list[float]:
+    """Shares written as words, in per cent."""
+    found: list[float] = []
+    for first, second, third, fourth in _FRACTION.findall(folded):
+        count, part = first or third, second or fourth
+        whole = _FRACTIONS["half" if part.startswith("hal") else part.removesuffix("s")]
+        found.append((_SMALL.get(count, 1) if count else 1) * whole)
+    for part, whole in _ONE_IN.findall(folded):
+        over = _SMALL.get(whole) or (float(whole) if whole.isdigit() and len(whole) < 12 else 0)
+        under = _SMALL.get(part) or (float(part) if part.isdigit() and len(part) < 12 else 0)
+        if over and under <= over:
+            found.append(100.0 * under / over)
+    return found
+
+
+def _slashed(text: str) -> list[Date]:
+    """`03/05/1871` in both orders: which one is meant cannot be known."""
+    found: list[Date] = []
+    for match in _SLASHED.finditer(text):
+        first, second, year = int(match[1]), int(match[2]), int(match[3])
+        for month, day in ((first, second), (second, first)):
+            if 0 < month <= 12 and 0 < day <= 31:
+                found.append(Date(year, month, day, match.start(), match.end()))
+    return found
+
+
+def missing_values(said: str, quoted: str) -> list[str]:
+    """What the claim states and the quotes do not, as the claim writes it."""
+    claim, given = read_values(said), read_values(quoted)
+    slashed = {(date.start, date.end): date for date in _slashed(said)}
+    found = [said[one.start : one.end] for one in claim.quantities if not _is_given(one, said, given, slashed)]
+    found += [said[date.start : date.end] for date in claim.dates if not _is_dated(date, given, slashed, said)]
+    found += [
+        part for part, share in _shares_in(said) if not any(abs(share - one) < _PERCENT_SHARE for one in given.percents)
+    ]
+    spelt = [_in_words(one) for one in sorted(claim.ordinals - given.ordinals - given.bare - {"1", "2"})]
+    found += spelt
+    found += [day.capitalize() for day in sorted(claim.weekdays - given.weekdays)]
+    return list(dict.fromkeys(found))
+
+
+def _in_words(ordinal: str) -> str:
+    return next((word for word, number in _ORDINALS.items() if number == ordinal), f"{ordinal}th")
+
+
+def _is_given(one: Quantity, said: str, given: Stated, slashed: dict[tuple[int, int], Date]) -> bool:
+    if any(start <= one.start < end for start, end in slashed):
+        return True
+    same = [other for other in given.quantities if _is_same(one, other)]
+    if same:
+        # The number alone, without a unit, says less than the same number with another unit.
+        if all(_bound(said, one) * _bound(given.text, other) < 0 for other in same):
+            return False
+        exact = any(other.measure is not None or one.measure is None for other in same)
+        return exact or not any(_is_of_other_unit(one, other) for other in given.quantities)
+    if one.measure is None and (one.value in given.ordinals or one.value in given.bare - _values_of(given)):
+        return True
+    if one.unit == "%" and _is_short(one.value):
+        share = _PERCENT_SHARE if "." not in one.value else 0.05
+        return any(
+            abs(float(one.value) - other) < share for other in given.percents if not float(other).is_integer()
+        ) or (float(one.value) in given.percents)
+    if _spells_share(said, one):
+        return any(abs(_share_of(said, one) - other) < _PERCENT_SHARE for other in given.percents)
+    if one.value == "1" and said[one.start : one.end].lower() == "one":
+        return True  # "one of", "one another": a pronoun far more often than a number
+    if ROUNDED.search(folded_text(said[max(0, one.start - 24) : one.start])):
+        return any(_is_near(one, other) for other in given.quantities)
+    return False
+
+
+def _values_of(given: Stated) -> frozenset[str]:
+    return frozenset(one.value for one in given.quantities)
+
+
+def _spells_share(said: str, one: Quantity) -> bool:
+    """Whether a number is part of a share written in words: the `three` of `three quarters of`."""
+    return _FRACTION.match(folded_text(said[one.start : one.start + 40])) is not None
+
+
+def _share_of(said: str, one: Quantity) -> float:
+    return next(iter(_fractions(folded_text(said[one.start : one.start + 40]))), -1.0)
+
+
+def _bound(text: str, one: Quantity) -> int:
+    """1 for a number that is said to be exceeded, -1 for one that is said not to be reached, 0 for any other."""
+    before = folded_text(text[max(0, one.start - 16) : one.start])
+    return bool(_MORE_THAN.search(before)) - bool(_LESS_THAN.search(before))
+
+
+def _is_of_other_unit(one: Quantity, other: Quantity) -> bool:
+    return one.value == other.value and one.measure == other.measure is not None and one.unit != other.unit
+
+
+def _is_same(one: Quantity, other: Quantity) -> bool:
+    """The same number and not of two known units, or the same amount in another unit of its kind."""
+    if one.value == other.value and (one.measure is None or other.measure is None or one.unit == other.unit):
+        return True
+    if one.measure is None or one.measure != other.measure or not (_is_short(one.value) and _is_short(other.value)):
+        return False
+    if one.unit not in _FACTORS or other.unit not in _FACTORS or one.unit == other.unit:
+        return False
+    ours, theirs = float(one.value) * _FACTORS[one.unit], float(other.value) * _FACTORS[other.unit]
+    roughly = _ROUGHLY if (one.unit in _IMPERIAL) != (other.unit in _IMPERIAL) else 1e-9
+    return _same_system(one.unit, other.unit) and abs(ours - theirs) <= roughly * max(ours, theirs)
+
+
+def _same_system(one: str, other: str) -> bool:
+    """Months and years convert into each other, not into days."""
+    long = frozenset(("month", "year", "decade", "century"))
+    return (one in long) == (other in long)
+
+
+def _is_near(one: Quantity, other: Quantity) -> bool:
+    if not (_is_short(one.value) and _is_short(other.value)):
+        return False
+    if one.measure and other.measure and one.unit != other.unit:
+        return False
+    if _figures(one.value) >= _figures(other.value):
+        return False
+    ours, theirs = float(one.value), float(other.value)
+    return abs(ours - theirs) <= _ROUND_SHARE * max(ours, theirs)
+
+
+def _figures(value: str) -> int:
+    """How many figures say something: 2 for 4,500 and for 0.045."""
+    return len(value.replace(".", "").strip("0"))
+
+
+def _is_dated(date: Date, given: Stated, slashed: dict[tuple[int, int], Date], said: str) -> bool:
+    place = (date.start, date.end)
+    readings = [date] if place not in slashed else _slashed(said[date.start : date.end])
+    if any(one.is_stated_by(other) for one in readings for other in given.dates):
+        return True
+    if date.month and not date.day and not date.year and said[date.start : date.end].lower().endswith("may"):
+        return True
+    if not date.month:
+        return str(date.year) in given.bare or _in_decade(date, said, given)
+    # "On 3 May", and the year in another sentence.
+    parts = (Date(date.year, 0, 0, 0, 0), Date(0, date.month, date.day, 0, 0))
+    return bool(date.year and date.day) and all(
+        any(part.is_stated_by(other) for other in given.dates) for part in parts
+    )
+
+
+def _in_decade(date: Date, said: str, given: Stated) -> bool:
+    """`the 1870s` for a year of them."""
+    is_decade = said[date.start : date.end].endswith("s")
+    return is_decade and any(date.year <= other.year < date.year + 10 for other in given.dates)
+
+
+def other_value_of(said: str, quoted: str) -> str:
+    """A number of the claim that the quotes give to something else, and to its own noun another; empty if none."""
+    given = [one for one in read_values(quoted).quantities if one.unit]
+    for one in read_values(said).quantities:
+        if not one.unit or len(one.unit) < 3 or one.unit in UNITS:
+            continue
+        same_noun = [other for other in given if other.unit.rstrip("s") == one.unit.rstrip("s")]
+        if same_noun and all(other.value != one.value for other in same_noun):
+            return f"{said[one.start : one.end]} {one.unit}"
+    return ""
+
+
+def values_of(text: str) -> frozenset[str]:
+    """Numbers and dates of a text in their compared form."""
+    stated = read_values(text)
+    return frozenset([one.value for one in stated.quantities] + [date.stated for date in stated.dates])
