@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import sys
 import textwrap
 from collections import Counter
@@ -23,6 +24,9 @@ COLLECTIONS = ("squad2_dev", "hotpotqa_100", "multihoprag_facts", "cranfield", "
 _MDN_EVERY = 60
 _KEPT = 4_000
 _STEP = 2.0
+# A word that stands behind a small letter or a comma is not capitalised for the sake of its sentence.
+_INSIDE = re.compile(r"(?<=[a-z,] )[A-Za-z]{2,}\b")
+_SEEN, _CAPITAL = 3, 0.8
 _PAGE = Path(__file__).resolve().parents[1] / "src/citewell/synthesis/checking/common_words.py"
 _HEAD = '''"""How common the stems of English are: data, written by `bench/common_words.py` from public collections.
 
@@ -37,22 +41,34 @@ _GROUPS: dict[int, str] = {{
 }}
 # For each stem, the binary logarithm of how many passages one must read to meet it.
 COMMON: dict[str, int] = {{stem: group for group, stems in _GROUPS.items() for stem in stems.split()}}
+# Those of them that are capitalised inside of sentences too: they name something wherever they stand.
+NAMES: frozenset[str] = frozenset(
+    """{names}""".split()
+)
 '''
 
 
 def main() -> None:
     data = Path(sys.argv[1]) if len(sys.argv) > 1 else _PAGE.parents[5] / "shared" / "data"
     counts: Counter[str] = Counter()
+    capital: Counter[str] = Counter()
+    inside: Counter[str] = Counter()
     passages = 0
     for text in _passages(data):
         counts.update({form for form in index_terms(text, "en").split() if _is_word(form)})
         passages += 1
+        for word in _INSIDE.findall(text):
+            form = index_terms(word, "en").split(" ")[0]
+            inside[form] += 1
+            capital[form] += word[0].isupper()
     kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_KEPT]
     groups: dict[int, list[str]] = {}
     for stem, count in kept:
         groups.setdefault(round(math.log(passages / count, _STEP)), []).append(stem)
     body = "\n".join(_group(number, sorted(stems)) for number, stems in sorted(groups.items()))
-    _PAGE.write_text(_HEAD.format(rarest=max(groups) + 1, groups=body), "utf-8")
+    names = sorted(stem for stem, _ in kept if inside[stem] >= _SEEN and capital[stem] >= _CAPITAL * inside[stem])
+    listed = "\n    ".join(textwrap.wrap(" ".join(names), 112))
+    _PAGE.write_text(_HEAD.format(rarest=max(groups) + 1, groups=body, names=listed), "utf-8")
     print(f"{len(kept)} stems of {passages} passages")
 
 

@@ -100,6 +100,48 @@ def test_the_reason_says_what_is_wrong(claim: str, reason: str) -> None:
     assert checked(claim).reason == reason
 
 
+MEDICINE = (
+    "Penicillin was discovered in 1928 by Alexander Fleming at St Mary's Hospital in London. Howard Florey and Ernst "
+    "Chain later purified it and turned it into a drug; the three shared the 1945 Nobel Prize in Medicine."
+)
+MEETING = (
+    "Our meeting decided to move the database by the end of June. Maria will write the migration plan; Tom objected "
+    "to the timeline because the load tests are not finished."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Alexander Fleming discovered penicillin in 1928.", MEDICINE),
+        ("Florey and Chain purified it and turned it into a drug.", MEDICINE),
+        ("Fleming, Florey and Chain shared the Nobel Prize in 1945.", MEDICINE),
+        ("Maria will write the migration plan.", MEETING),
+        ("Tom objected to the timeline.", MEETING),
+    ],
+)
+def test_who_does_it_may_stand_before_the_verb_or_after_by(claim: str, text: str) -> None:
+    assert checked(claim, text).verdict == "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Florey discovered penicillin in 1928.", MEDICINE),
+        ("Penicillin was discovered in 1928 by Ernst Chain.", MEDICINE),
+        ("Tom will write the migration plan.", MEETING),
+        ("Maria objected to the timeline.", MEETING),
+        ("Tom supported the timeline.", MEETING),
+    ],
+)
+def test_another_name_that_does_it_is_caught(claim: str, text: str) -> None:
+    assert checked(claim, text).verdict == "unsupported"
+
+
+def test_words_without_weight_are_borne_out_by_nothing_but_themselves() -> None:
+    assert checked("Owned.").verdict == "unsupported"
+
+
 def test_another_name_of_the_same_passage_is_caught() -> None:
     text = "The garden was designed by Irena Bajerska in 2002. Marek Budzyński drew the library beside it."
     assert checked("The garden was designed by Marek Budzyński in 2002.", text).verdict == "unsupported"

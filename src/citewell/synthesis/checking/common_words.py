@@ -279,3 +279,29 @@ _GROUPS: dict[int, str] = {
 }
 # For each stem, the binary logarithm of how many passages one must read to meet it.
 COMMON: dict[str, int] = {stem: group for group, stems in _GROUPS.items() for stem in stems.split()}
+# Those of them that are capitalised inside of sentences too: they name something wherever they stand.
+NAMES: frozenset[str] = frozenset(
+    """aaron abc adam africa ai alabama alameda alan alex ali allen altman amazon amber america american ami andrew
+    angel anglo ann anthoni api appl april arab arabia arkansa arraybuff arthur asia asian atlant audrey august
+    australia australian austria austrian azmi bach baltimor bankman baron bay bbc ben benjamin bob bollywood bonn
+    boston bradi brian britain british brotherhood bunch burton byzantin california cambridg canada canadian cape
+    carol carolina cathol cbs ceo charl chatgpt chelsea chiang china chines choe choi chris christchurch christian
+    christoph clinton commiss confucian connecticut council counti creek crow crusad css cup cziffra dale dalla dan
+    dandi daniel danish dave davi david dean decemb denmark detroit disney doc dom dougla duke dutch dvd earl ed
+    edict edward eggleston egypt el elizabeth england english eu europ european februari feder fifa firefox florida
+    fox franc francisco frank fred french friday ftx gari gemini georg georgia german germani github googl greek
+    guardian guy han hank hanna harold harri harvard hawaii hd heinkel henri herald hetfield hindi hong honolulu
+    html htmlelement http huguenot illinoi inc india indian intl ireland irish isaac islam islamist isra israel
+    itali italian jack jamaica jamaican jame januari japan jason javascript jean jersey jim jin john johnson joseph
+    jr js json juli june jung justic kai kansa kevin khan kirk kong korea korean kublai kyle lar latin lawrenc linux
+    lion london lopatto lord los loui louisiana manchest march mari maria martin maryland massachusett matt mdn meta
+    metallica miami michael mike minnesota mississippi mongol mongolian morgan mozilla mr msps museum muslim nant
+    natasha nba netherland news newton nfl nick norman normandi norway nova novemb np octob ohio olymp ontario
+    openai oxford pacif pari parliament paul pennsylvania perez peter pierr poland polish porcupin portugues prasad
+    prussia queen raiken rajendra rebecca republ richard roar robert roger roman roy russia russian ryan saint sam
+    samuel sarah saturday saudi saxon scotia scotland scott scottish secretari senat septemb shabana sid simd simon
+    smith soviet spanish st stan stanley stephen steve steven sunday svg swift sydney taiwan tampa ted telugu texa
+    tfeu thoma tim tom toni treaci tuesday ture tv typeerror ui uk ulrich unicod union url usa verg vike virginia
+    vistula wale walt walter warhol warsaw washington wasm watt webassembl webdriv webgl webgpu webrtc webvr webxr
+    welsh wigger wikipedia william wilson wright xml york yuan zealand""".split()
+)

@@ -30,6 +30,8 @@ def other_name(laid: Laid) -> str:
             continue
         if _stands_alike(laid, name) or _in_brackets(laid, name):
             continue
+        if _is_named_too(laid, facing):
+            continue
         said = {form for token in name.tokens for form in laid.close.get(token.stem, {token.stem: 1.0})}
         if (
             said & {token.stem for token in facing.tokens}
@@ -39,6 +41,11 @@ def other_name(laid: Laid) -> str:
             continue
         return instead(facing.text(laid.sentence.text, laid.sentence.start), name.text(laid.claim.text))
     return ""
+
+
+def _is_named_too(laid: Laid, facing: Name) -> bool:
+    """Whether the claim names the other one as well: then none was put in the place of the other (`swapped` looks)."""
+    return {token.stem for token in facing.tokens[-1:]} <= {token.stem for token in laid.claim.tokens}
 
 
 def _facing(laid: Laid, name: Name, there: Sequence[Name]) -> Name | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from citewell.synthesis.checking.alignment import Aligned
-from citewell.synthesis.checking.common_words import COMMON
+from citewell.synthesis.checking.common_words import COMMON, NAMES
 from citewell.synthesis.checking.tokens import Sentence, Token
 from citewell.text.language import is_stop_word
 
@@ -76,7 +76,8 @@ def _is_mere_first_word(name: Name, sentence: Sentence) -> bool:
     if len(name.tokens) > 1 or (name.first and not _STARTS.search(before)):
         return False
     written = sentence.text[token.start - sentence.start : token.end - sentence.start]
-    return token.stem in COMMON and not (len(written) > 1 and written[1:].lower() != written[1:])
+    is_english = token.stem in COMMON and token.stem not in NAMES
+    return is_english and not (len(written) > 1 and written[1:].lower() != written[1:])
 
 
 def missing_names(aligned: Aligned) -> list[str]:

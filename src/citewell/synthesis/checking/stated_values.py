@@ -33,10 +33,12 @@ _ONE_IN = re.compile(r"\b(\d+|one|two|three) (?:in|out of) (?:every )?(\d+|two|t
 _SMALL = dict(zip("a one two three four five six eight ten".split(), (1, 1, 2, 3, 4, 5, 6, 8, 10), strict=True))
 ROUNDED = re.compile(
     r"\b(?:about|around|approximately|nearly|almost|roughly|some|over|under|circa|ca|more than|less than|fewer than"
-    r"|at least|up to|close to|just over|just under|an estimated|estimated)(?: the)?\W*$"
+    r"|at least|no (?:fewer|less) than|up to|close to|just over|just under|an estimated|estimated)(?: the)?\W*$"
 )
-_MORE_THAN = re.compile(r"\b(?:over|above|exceeding|more than|greater than|at least|upwards of)\W*$")
-_LESS_THAN = re.compile(r"\b(?:under|below|fewer than|less than|at most|up to|no more than)\W*$")
+_MORE_THAN = re.compile(
+    r"\b(?:over|above|exceeding|more than|greater than|at least|no (?:fewer|less) than|upwards of)\W*$"
+)
+_LESS_THAN = re.compile(r"\b(?:under|below|(?<!no )fewer than|(?<!no )less than|at most|up to|no more than)\W*$")
 _SLASHED = re.compile(r"(?<![\d/])(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?![\d/])")
 _DECADE = re.compile(r"(?<!\d)(\d{3}0)'?s\b")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()

@@ -95,6 +95,10 @@ partially fully|partly entirely|mostly rarely|frequently rarely|frequently seldo
 catholic protestant|republican democrat|conservative liberal|capitalist communist|military civilian
 monarchy republic|morning evening|sunrise sunset|dawn dusk|spring autumn|land sea|coastal inland|liquid solid
 acid alkaline|acidic basic
+support object|support reject|support resist|favour oppose|favor oppose|favour object|endorse oppose|endorse reject
+praise criticise|praise criticize|approve veto|approve oppose|accept refuse|accept decline|keep abandon|retain drop
+employ dismiss|defeat lose|beat lose|recommend discourage|encourage discourage|upgrade downgrade|publish withdraw
+launch cancel|schedule cancel|confirm cancel|continue stop|continue cancel|finished unfinished|passed failed
 """
 
 
