@@ -6,36 +6,46 @@ between hides the agent, and then nothing is compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Container, Sequence
 
-from citewell.synthesis.checking.laid import Laid, instead
+from citewell.synthesis.checking.alignment import Aligned
+from citewell.synthesis.checking.laid import instead
 from citewell.synthesis.checking.naming import Name, names_of
 from citewell.synthesis.checking.tokens import Sentence, Token
 
 _BE = frozenset("is was are were be been being".split())
 _PASSED_OVER = frozenset("later also then first soon had has have would will did does do never not once again".split())
 _BY_REACH = 8
+_NEARLY_ALL = 0.8
+_MOST_SENTENCES = 100
 
 
-def other_agent(laid: Laid) -> str:
-    """Another name that does what the claim says: in the same voice or the other."""
-    theirs = _agents(laid.sentence)
-    for verb, names in _agents(laid.claim):
-        forms = laid.close.get(verb, {}).keys() | {verb}
-        acting = [name for stem, several in theirs if stem in forms for name in several]
-        if not acting:
-            continue
-        said = {form for name in names for token in name.tokens for form in _forms(laid, token)}
-        told = {token.stem for name in acting for token in name.tokens}
-        if said & told or _abbreviates(names, acting):
-            continue
-        facing = acting[-1].text(laid.sentence.text, laid.sentence.start)
-        return instead(facing, names[-1].text(laid.claim.text))
+def other_agent(aligned: Aligned) -> str:
+    """Another name that does what the claim says, in the same voice or the other; empty where nothing is seen."""
+    close = {word.token.stem: word.stems.keys() | {word.token.stem} for word in aligned.words}
+    for verb, names in _agents(aligned.claim):
+        said = {form for name in names for token in name.tokens for form in close.get(token.stem, {token.stem})}
+        acting = _acting(aligned, close.get(verb, {verb}), {verb, *(t.stem for name in names for t in name.tokens)})
+        told = {token.stem for name, _ in acting for token in name.tokens}
+        if acting and not said & told and not _abbreviates(names, [name for name, _ in acting]):
+            facing, sentence = acting[-1]
+            return instead(facing.text(sentence.text, sentence.start), names[-1].text(aligned.claim.text))
     return ""
 
 
-def _forms(laid: Laid, token: Token) -> set[str]:
-    return set(laid.close.get(token.stem, {})) | {token.stem}
+def _acting(aligned: Aligned, verbs: Container[str], apart: Container[str]) -> list[tuple[Name, Sentence]]:
+    """Who acts on the verb in the sentences that have nearly all of the claim's other words."""
+    rest = [word for word in aligned.words if word.token.stem not in apart]
+    total = math.fsum(word.weight for word in rest)
+    found: list[tuple[Name, Sentence]] = []
+    for sentence in aligned.evidence.sentences[:_MOST_SENTENCES]:
+        if not any(stem in verbs for stem in sentence.stems):
+            continue
+        if math.fsum(word.weight * word.in_stems(sentence.stems) for word in rest) < _NEARLY_ALL * total:
+            continue
+        found += [(name, sentence) for stem, names in _agents(sentence) if stem in verbs for name in names]
+    return found
 
 
 def _abbreviates(names: Sequence[Name], others: Sequence[Name]) -> bool:

@@ -29,15 +29,19 @@ _NONE = frozenset("no none neither few rarely never hardly".split())
 
 def wrong_relation(aligned: Aligned) -> str:
     """In words, what the claim puts in a wrong place; empty where nothing is seen."""
+    return _wrong_place(aligned) or other_agent(aligned)
+
+
+def _wrong_place(aligned: Aligned) -> str:
     apart = lay_but_for_names(aligned)
-    if apart is not None and (said := other_name(apart) or other_filler(apart) or other_agent(apart)):
+    if apart is not None and (said := other_name(apart) or other_filler(apart)):
         return said
     laid = lay(aligned)
     if laid is None:
         return ""
     checks: tuple[Callable[[Laid], str], ...] = (
         *(denial_moved, contrary_word, nearer_contrary, other_name, other_filler, other_number, other_unit),
-        *(swapped, voice_changed, other_agent, other_quantifier, other_dimension),
+        *(swapped, voice_changed, other_quantifier, other_dimension),
     )
     return next((said for check in checks if (said := check(laid))), "")
 
