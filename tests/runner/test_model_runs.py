@@ -500,6 +500,18 @@ def _answers_ask(event: RunEvent) -> bool:
     return bool(event.body["kind"] == "io" and event.body["observation"]["type"] in ("Replied", "AskFailed"))
 
 
+def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench: Bench) -> None:
+    _, result, _ = bench.run(writes(GOOD))
+    with ScriptedModelServer(writes(GOOD)) as server:
+        engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+        with pytest.raises(BadInput, match="would ask again"):
+            asyncio.run(engine.runs.diff(result.run_id, None))
+        assert server.requests == []
+        assert asyncio.run(engine.runs.diff(result.run_id, None, ask_models=True)).same
+        assert len(server.requests) == 1
+        engine.close()
+
+
 def test_cancelling_closes_the_connection_to_the_model(bench: Bench) -> None:
     with ScriptedModelServer(stalls("Josiah Pell lit the")) as server:
         engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))

@@ -221,12 +221,22 @@ class RunDesk:
             raise BadInput(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
         return result
 
-    async def diff(self, a: str, b: str | None) -> RunDiff:
-        """Two runs compared, or a run with what today's harness makes of its question."""
+    async def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
+        """Two runs compared, or a run with what today's harness makes of its question.
+
+        Models cost: they are asked again only where that is wanted.
+        """
         before = self.result(a)
         if b is not None:
             return diff_runs(before, self.result(b))
         request = fold(self._events(a)).request
+        use = request.models
+        asked = [model for model in (use.planner, use.writer if use.writes else "", use.reviewer) if model]
+        if asked and not ask_models:
+            raise BadInput(
+                f"Run {a} asked {', '.join(dict.fromkeys(asked))}; to compare it with today would ask again.",
+                fix="Add --ask-models, or compare it with another run, or use 'citewell runs replay --tolerant'.",
+            )
         async for event in self.start(request, traced=False):
             if isinstance(event, RunResult):
                 return diff_runs(before, replace(event, run_id="today"))

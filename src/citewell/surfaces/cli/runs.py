@@ -138,12 +138,13 @@ def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
 @runs.command("diff")
 @click.argument("a")
 @click.argument("b", required=False)
+@click.option("--ask-models", is_flag=True, help="Ask the models of the run again, which may cost.")
 @json_option
 @click.pass_context
-def diff(ctx: click.Context, a: str, b: str | None, as_json: bool) -> None:
+def diff(ctx: click.Context, a: str, b: str | None, ask_models: bool, as_json: bool) -> None:
     """Compare two runs, or a run with what today's corpus and code make of its question."""
     with engine(ctx) as opened:
-        found = asyncio.run(opened.runs.diff(a, b))
+        found = asyncio.run(opened.runs.diff(a, b, ask_models=ask_models))
     if as_json:
         print_json(found)
         return
