@@ -20,15 +20,17 @@ from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.reading import Reading, read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
-from citewell.synthesis.sufficiency import what_is_missing
+from citewell.synthesis.sufficiency import missing_names, what_is_missing
 from citewell.synthesis.topic import bag_of, leans_back
 
 MAX_SENTENCES = 3
 MAX_LISTED = 6
 _CONSIDERED = 40
 _TRIED = 4
-# How near to the best a further passage must come to be worth a sentence.
+# How near to the best a passage must come to answer in its place.
 _NEAR_BEST = 0.85
+# How near to the best a further passage must come to be worth a sentence.
+_WORTH_A_SENTENCE = 0.75
 # A correction that hardly speaks of the question does not take the place of what it corrects.
 _ANSWERS_TOO = 0.7
 
@@ -95,14 +97,15 @@ def _first_sufficient(part: Asked, ranked: Sequence[Scored], reading: Reading) -
 
 def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
     """Whether a further passage is worth showing: another count of the same thing, or nearly as good as the best."""
-    if any(term.is_exact and term.text in one.missing for term in reading.topic.terms):
-        return False
-    if what_is_missing(part, one, reading.topic, reading.concepts):
+    if one.opposed or any(term.is_exact and term.text in one.missing for term in reading.topic.terms):
         return False
     if part.kind == "how_many" and part.attributes and one.value == best.value == 1.0:
-        return one.passage.source.source_key != best.passage.source.source_key
-    near = one.score >= _NEAR_BEST * best.score and one.coverage >= _NEAR_BEST * best.coverage
-    return near and one.own >= 0.7 * best.own and one.value >= min(best.value, 0.7)
+        elsewhere = one.passage.source.source_key != best.passage.source.source_key
+        return elsewhere and not what_is_missing(part, one, reading.topic, reading.concepts)
+    if one.score < _WORTH_A_SENTENCE * best.score:
+        return False
+    beside = one.passage.source.source_key == best.passage.source.source_key
+    return beside or not missing_names(one, reading.topic, reading.concepts)
 
 
 def _without_copies(ranked: Sequence[Scored]) -> list[Scored]:

@@ -21,15 +21,15 @@ from citewell.synthesis.values import denials_in
 from citewell.text.folding import folded_text
 from citewell.text.words import index_terms
 
-LEAST_COVERAGE = 0.57
+LEAST_COVERAGE = 0.45
 LEAST_OWN = 0.2
 # With an attribute word missing, the rest has to carry this much.
-_LEAST_WITHOUT_ATTRIBUTE = 0.62
+_LEAST_WITHOUT_ATTRIBUTE = 0.55
 # With a word missing that nothing in the corpus has, the rest has to carry this much.
-_LEAST_WITHOUT_UNSEEN = 0.75
+_LEAST_WITHOUT_UNSEEN = 0.55
 # With what was done missing, the rest has to carry this much.
-_LEAST_WITHOUT_DEED = 0.8
-_WHO_DID = re.compile(r"who (?:else |first |also )?([a-z]+)\b")
+_LEAST_WITHOUT_DEED = 0.7
+_WHO_DID = re.compile(r"(?:who|which [a-z]+|what [a-z]+) (?:else |first |also )?([a-z]+)\b")
 
 _SPOKEN: dict[ValueKind, str] = {
     "money": "an amount of money",
@@ -43,7 +43,7 @@ def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence
     """Why the best passage is no answer, in a few words; empty where it is one."""
     return (
         _missing_value(asked, best)
-        or _missing_anchor(best, topic, concepts)
+        or missing_names(best, topic, concepts)
         or _contrary(asked, best)
         or _missing_attribute(asked, best)
         or _missing_deed(asked, best)
@@ -62,7 +62,7 @@ def _missing_value(asked: Asked, best: Scored) -> str:
     return ""
 
 
-def _missing_anchor(best: Scored, topic: Topic, concepts: Sequence[Concept]) -> str:
+def missing_names(best: Scored, topic: Topic, concepts: Sequence[Concept]) -> str:
     """A number, version, tag, name or quoted phrase of the question that nothing near the passage mentions."""
     exact = [term.text for term in topic.terms if term.is_exact and term.text in best.missing]
     named = [concept for concept in concepts if concept.role == "anchor" and concept.protected is None]
@@ -90,15 +90,16 @@ def _contrary(asked: Asked, best: Scored) -> str:
 
 def _missing_attribute(asked: Asked, best: Scored) -> str:
     words = [word for word in asked.attributes if word in best.missing]
-    if words and (best.coverage < _LEAST_WITHOUT_ATTRIBUTE or asked.kind == "how_many"):
+    counted = asked.kind == "how_many" and len(words) == len(asked.attributes)
+    if words and (best.coverage < _LEAST_WITHOUT_ATTRIBUTE or counted):
         return f"no passage states the {' '.join(words)}"
     return ""
 
 
 def _missing_deed(asked: Asked, best: Scored) -> str:
-    """What somebody is asked to have done, in a question that says little else: who *owns* the shed."""
+    """What somebody is asked to have done, in a question that says little else: who, or which firm, *owns* the shed."""
     found = _WHO_DID.match(folded_text(asked.text))
-    if asked.kind == "who" and found and found[1] in best.missing and best.coverage < _LEAST_WITHOUT_DEED:
+    if asked.value == "name" and found and found[1] in best.missing and best.coverage < _LEAST_WITHOUT_DEED:
         return f"no passage says who {found[1]} it"
     return ""
 
