@@ -20,13 +20,13 @@ from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.reading import Reading, read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
-from citewell.synthesis.sufficiency import missing_names, what_is_missing
+from citewell.synthesis.sufficiency import contrary_said, missing_names, what_is_missing
 from citewell.synthesis.topic import bag_of, leans_back
 
 MAX_SENTENCES = 3
 MAX_LISTED = 6
 _CONSIDERED = 40
-_TRIED = 4
+_TRIED = 2
 # How near to the best a passage must come to answer in its place.
 _NEAR_BEST = 0.85
 # How near to the best a further passage must come to be worth a sentence.
@@ -90,7 +90,9 @@ def _answer(part: Asked, reading: Reading, *, alone: bool) -> tuple[list[_Chosen
 
 
 def _first_sufficient(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Scored | None:
-    """The best passage that answers; a runner-up only where it is nearly as good."""
+    """The best passage that answers; a runner-up only where it is nearly as good, and the best says no contrary."""
+    if contrary_said(part, ranked[0]):
+        return None
     tried = [one for one in ranked[:_TRIED] if one.score >= _NEAR_BEST * ranked[0].score]
     return next((one for one in tried if not what_is_missing(part, one, reading.topic, reading.concepts)), None)
 

@@ -31,14 +31,23 @@ scotland scottish scots|greece greek|denmark danish|poland polish|sweden swedish
 switzerland swiss|portugal portuguese|norway norwegian|china chinese|america american|iraq iraqi|israel israeli
 pakistan pakistani|philippines filipino|iceland icelandic|thailand thai
 """
+# Of each line a thing is one or another.
+_EXCLUSIVE = """
+first second third fourth fifth sixth seventh eighth ninth tenth
+monday tuesday wednesday thursday friday saturday sunday
+spring summer autumn winter
+gold silver bronze copper iron brass
+"""
 
 
-def _peoples() -> dict[str, frozenset[str]]:
-    groups = [frozenset(stem(word, "en") for word in group.split()) for group in _PEOPLES.replace("|", "\n").split("\n")]
-    return {one: group - {one} for group in groups for one in group}
+def _others(groups: str) -> dict[str, frozenset[str]]:
+    """For each stem, the others of its group."""
+    stemmed = [frozenset(stem(word, "en") for word in group.split()) for group in groups.replace("|", "\n").split("\n")]
+    return {one: group - {one} for group in stemmed for one in group}
 
 
-_PEOPLE_OF = _peoples()
+_PEOPLE_OF = _others(_PEOPLES)
+_INSTEAD_OF = _others(_EXCLUSIVE)
 
 
 def akin(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
@@ -52,9 +61,10 @@ def akin(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
 
 
 def contrary(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
-    """The stems of the evidence that say the contrary by their first syllable: unpopular for popular."""
+    """The stems of the evidence that rule a word out: unpopular for popular, fourth for fifth."""
     found: set[str] = set()
     for form in forms:
+        found |= _INSTEAD_OF.get(form, frozenset()) & stems
         for prefix, least in _DENYING.items():
             if len(form) >= least and f"{prefix}{form}" in stems:
                 found.add(f"{prefix}{form}")

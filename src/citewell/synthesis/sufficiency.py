@@ -25,8 +25,9 @@ LEAST_COVERAGE = 0.45
 LEAST_OWN = 0.2
 # With an attribute word missing, the rest has to carry this much.
 _LEAST_WITHOUT_ATTRIBUTE = 0.55
-# With a word missing that nothing in the corpus has, the rest has to carry this much.
+# With a word missing that nothing in the corpus has, the rest has to carry this much, in this many words.
 _LEAST_WITHOUT_UNSEEN = 0.55
+_LEAST_OTHER_WORDS = 3
 # With what was done missing, the rest has to carry this much.
 _LEAST_WITHOUT_DEED = 0.7
 _WHO_DID = re.compile(r"(?:who|which [a-z]+|what [a-z]+) (?:else |first |also )?([a-z]+)\b")
@@ -44,7 +45,7 @@ def what_is_missing(asked: Asked, best: Scored, topic: Topic, concepts: Sequence
     return (
         _missing_value(asked, best)
         or missing_names(best, topic, concepts)
-        or _contrary(asked, best)
+        or contrary_said(asked, best)
         or _missing_attribute(asked, best)
         or _missing_deed(asked, best)
         or _missing_unseen(best, topic)
@@ -80,7 +81,8 @@ def _is_quoted(phrase: str, best: Scored) -> bool:
     return f" {index_terms(phrase, 'en')} " in f" {said} "
 
 
-def _contrary(asked: Asked, best: Scored) -> str:
+def contrary_said(asked: Asked, best: Scored) -> str:
+    """Where the passage says the contrary of what is asked, or the question denies what the passage does not."""
     if best.opposed and asked.kind != "yes_no":
         return f"the nearest passage says the contrary of {', '.join(best.opposed)}"
     if asked.kind != "yes_no" and denials_in(asked.text) and not denials_in(best.passage.shown):
@@ -110,7 +112,8 @@ def _missing_unseen(best: Scored, topic: Topic) -> str:
     With it goes what was asked: a shed that was built says nothing of when it was demolished.
     """
     unseen = [term.text for term in topic.terms if term.is_unseen and term.text in best.missing]
-    if unseen and best.coverage < _LEAST_WITHOUT_UNSEEN:
+    others = len(topic.terms) - len(best.missing)
+    if unseen and (best.coverage < _LEAST_WITHOUT_UNSEEN or others < _LEAST_OTHER_WORDS):
         return f"no passage speaks of {', '.join(unseen)} in this connection"
     return ""
 
