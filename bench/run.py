@@ -2,8 +2,8 @@
 
 Every claim is a ratio against a peer measured on this machine in this run, because seconds of another machine say
 nothing. The collections lie beside the repository (`../shared/data`), or where `--data` says; without them there is
-nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `answerability`, `scale` and
-`scale1m` run only when named.
+nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `answerability`, `extractive`, `scale`
+and `scale1m` run only when named.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from answerability import measure_answerable
+from extractive import measure_extractive
 from flat import measure_flat
 from ingest import measure_ingest
 from lexical_scale import measure_scale
@@ -24,7 +25,7 @@ from tables import Part, write_page
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEFAULT_PARTS = ("quality", "ingest", "flat")
-ALL_PARTS = (*DEFAULT_PARTS, "answerability", "scale", "scale1m")
+ALL_PARTS = (*DEFAULT_PARTS, "answerability", "extractive", "scale", "scale1m")
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     measured: list[Part] = []
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
-        if name not in ("quality", "answerability") and not mdn.is_there:
+        if name not in ("quality", "answerability", "extractive") and not mdn.is_there:
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
             continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
@@ -56,6 +57,9 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
         "answerability": lambda: measure_answerable(
             options.data, options.collections.split(",") if options.collections else [], options.max_queries
         ),
+        "extractive": lambda: measure_extractive(
+            options.data, options.collections.split(",") if options.collections else [], options.asked
+        ),
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
         "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),
@@ -71,6 +75,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-write", action="store_true", help="leave docs/benchmarks.md as it is")
     parser.add_argument("--collections", default="", help="quality: comma list of collections; default all")
     parser.add_argument("--max-queries", type=int, default=150, help="quality: queries a collection, evenly spread")
+    parser.add_argument("--asked", type=int, default=600, help="extractive: questions with an answer, evenly spread")
     parser.add_argument("--pages", type=int, default=0, help="ingest: pages; 0: all")
     parser.add_argument("--rounds", type=int, default=20, help="ingest: searches from a cold shell, alternated")
     parser.add_argument("--sizes", default="1000,10000,100000", help="flat: comma list of documents, ascending")

@@ -31,6 +31,8 @@ _TRIED = 2
 _NEAR_BEST = 0.85
 # How near to the best a further passage must come to be worth a sentence.
 _WORTH_A_SENTENCE = 0.75
+# The same for the next sentence, where it goes on with "It" or "They" and so cannot repeat the words of the question.
+_WORTH_GOING_ON = 0.6
 # A correction that hardly speaks of the question does not take the place of what it corrects.
 _ANSWERS_TOO = 0.7
 
@@ -104,10 +106,14 @@ def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
     if part.kind == "how_many" and part.attributes and one.value == best.value == 1.0:
         elsewhere = one.passage.source.source_key != best.passage.source.source_key
         return elsewhere and not what_is_missing(part, one, reading.topic, reading.concepts)
-    if one.score < _WORTH_A_SENTENCE * best.score:
+    if one.score < (_WORTH_GOING_ON if _goes_on(best.passage, one.passage) else _WORTH_A_SENTENCE) * best.score:
         return False
     beside = one.passage.source.source_key == best.passage.source.source_key
     return beside or not missing_names(one, reading.topic, reading.concepts)
+
+
+def _goes_on(passage: Passage, one: Passage) -> bool:
+    return _is_just_before(passage, one) and leans_back(one)
 
 
 def _without_copies(ranked: Sequence[Scored]) -> list[Scored]:

@@ -55,7 +55,8 @@ def akin(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
     found: set[str] = set()
     for form in forms:
         if form.isalpha() and len(form) <= _LONGEST:
-            found |= _PEOPLE_OF.get(form, frozenset()) & stems
+            # A short word, such as an initialism, has only its plural for kin.
+            found |= (_PEOPLE_OF.get(form, frozenset()) | {f"{form}s"}) & stems
             found.update(one for one in stems if one[:3] == form[:3] and _share_a_root(form, one))
     return frozenset(found.difference(forms))
 
