@@ -9,6 +9,7 @@ from citewell.synthesis.asking import Asked, ValueKind
 from citewell.synthesis.names import Spelling, names_in
 from citewell.synthesis.values import Quantity, dates_in, quantities_in
 from citewell.text.folding import folded_text
+from citewell.text.language import is_stop_word
 from citewell.text.words import index_terms, stem
 
 # A value without which a passage cannot be the answer, however much it speaks of the subject.
@@ -34,7 +35,9 @@ _REASON = re.compile(
     r"|, (?:so|as) "
 )
 _CALLED = re.compile(r"\b(?:called|named|known as|referred to as|termed|dubbed|nicknamed|goes by|answers to)\b")
-_SPAN_OF_TIME = re.compile(r"\b(?:since|until|from|between) (?:\w+ ){0,3}\d{3,4}s?\b|\b(?:decades|centuries|generations)\b")
+_SPAN_OF_TIME = re.compile(
+    r"\b(?:since|until|from|between) (?:\w+ ){0,3}\d{3,4}s?\b|\b(?:decades|centuries|generations)\b"
+)
 _HOW_LONG_IS = re.compile(r"\bhow long (?:is|are|was|were)\b")
 _ASIDE = re.compile(r"\([^()]{2,60}\)|[\"“][^\"“”]{2,60}[\"”]")
 _SOME = re.compile(r"\b(?:several|single|dozens|hundreds|thousands|millions|both|couple|half)\b")
@@ -95,7 +98,7 @@ def _name_strength(asked: Asked, text: str, given: Given, spelling: Spelling) ->
     """
     new = _new_names(text, given, spelling)
     if not asked.names:
-        return 1.0 if new else 0.0
+        return 1.0 if new else 0.6 if _may_open_with_a_name(text, given, spelling) else 0.0
     # As written: "Ross & Son" is a name, not somebody's son.
     spoken = [stem(word, "en") if word.islower() else f"{word.lower()} " for word in _WORD.findall(text)]
     named = {f"{name} " for name in new}
@@ -106,6 +109,14 @@ def _name_strength(asked: Asked, text: str, given: Given, spelling: Spelling) ->
         return 1.0
     aside = not asked.attributes and _ASIDE.search(text)
     return 0.5 if aside else 0.4 if new else 0.0
+
+
+def _may_open_with_a_name(text: str, given: Given, spelling: Spelling) -> bool:
+    """Whether the first word, which has a capital anyway, is one that the evidence never writes without."""
+    first = _WORD.match(text)
+    if first is None or not first.group()[0].isupper() or is_stop_word(folded := folded_text(first.group())):
+        return False
+    return folded not in spelling.lower and stem(folded, "en") not in given.names
 
 
 def _wanted(asked: Asked) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from citewell.text.words import stem
 
 _LEAST_ROOT = 4
+# Where both words have an ending, the root has to be longer: Martin is no marten.
+_LEAST_BARE_ROOT = 5
 _LEAST_MISTYPED = 5
 # From this length on, two slips of the hand are forgiven.
 _LONG = 9
@@ -88,11 +90,12 @@ def _share_a_root(one: str, other: str) -> bool:
         if left != right:
             break
         common += 1
-    # An ending may begin with a letter that both have: british and britain part after "brit" or "bri".
-    return any(
-        (not one[at:] or one[at:] in _ENDINGS) and (not other[at:] or other[at:] in _ENDINGS)
-        for at in range(max(_LEAST_ROOT, common - 2), common + 1)
-    )
+    # An ending may begin with a letter that both words have.
+    for at in range(max(_LEAST_ROOT, common - 2), common + 1):
+        endings = {ending for ending in (one[at:], other[at:]) if ending}
+        if endings <= _ENDINGS and (len(endings) < 2 or at >= _LEAST_BARE_ROOT):
+            return True
+    return False
 
 
 def _is_slip(one: str, other: str) -> bool:
