@@ -156,6 +156,12 @@ def test_a_word_the_whole_corpus_lacks_takes_the_answer_with_it() -> None:
     assert (draft.refused, "demolished" in draft.sentences[0].text) == (True, True)
 
 
+def test_beside_a_full_answer_a_note_about_something_else_is_not_shown() -> None:
+    dried = source("Dry sugar kelp at 38 °C for eight hours.", "Drying")
+    blanched = source("Blanch sugar kelp at 80 °C for two minutes.", "Blanching")
+    assert lines("At what temperature is sugar kelp dried?", dried, blanched) == [dried.text]
+
+
 def test_a_mistyped_word_of_the_question_is_met_by_the_word_that_was_meant() -> None:
     question = "Who led the goat sheds reconstrution?"
     note = source("The goat shed burnt down in 2003. Its reconstruction was led by Anna Lindqvist.")

@@ -33,6 +33,7 @@ _NEAR_BEST = 0.85
 _WORTH_A_SENTENCE = 0.75
 # The same for the next sentence, where it goes on with "It" or "They" and so cannot repeat the words of the question.
 _WORTH_GOING_ON = 0.6
+_STATES_THE_VALUE = 0.7
 # A correction that hardly speaks of the question does not take the place of what it corrects.
 _ANSWERS_TOO = 0.7
 
@@ -108,8 +109,11 @@ def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
         return elsewhere and not what_is_missing(part, one, reading.topic, reading.concepts)
     if one.score < (_WORTH_GOING_ON if _goes_on(best.passage, one.passage) else _WORTH_A_SENTENCE) * best.score:
         return False
-    beside = one.passage.source.source_key == best.passage.source.source_key
-    return beside or not missing_names(one, reading.topic, reading.concepts)
+    if one.passage.source.source_key == best.passage.source.source_key:
+        return True
+    # Beside a full answer, another source that lacks a word of the question speaks of something else.
+    aside = one.missing and not best.missing and best.value >= _STATES_THE_VALUE
+    return not aside and not missing_names(one, reading.topic, reading.concepts)
 
 
 def _goes_on(passage: Passage, one: Passage) -> bool:
