@@ -162,6 +162,13 @@ def test_beside_a_full_answer_a_note_about_something_else_is_not_shown() -> None
     assert lines("At what temperature is sugar kelp dried?", dried, blanched) == [dried.text]
 
 
+def test_the_row_of_somebody_else_is_not_shown() -> None:
+    note = source(
+        "# Bids\n\n| Bidder | Warranty |\n|---|---|\n| Ostro Flow | 20 years |\n| Fjellbank | 10 years |\n", "Bids"
+    )
+    assert lines("What warranty did Ostro Flow offer?", note) == ["Bidder: Ostro Flow; Warranty: 20 years"]
+
+
 def test_a_mistyped_word_of_the_question_is_met_by_the_word_that_was_meant() -> None:
     question = "Who led the goat sheds reconstrution?"
     note = source("The goat shed burnt down in 2003. Its reconstruction was led by Anna Lindqvist.")

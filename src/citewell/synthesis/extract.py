@@ -109,11 +109,14 @@ def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
         return elsewhere and not what_is_missing(part, one, reading.topic, reading.concepts)
     if one.score < (_WORTH_GOING_ON if _goes_on(best.passage, one.passage) else _WORTH_A_SENTENCE) * best.score:
         return False
-    if one.passage.source.source_key == best.passage.source.source_key:
+    # A sentence need not repeat the name its neighbour gives; a row of a table speaks of its own.
+    if one.passage.source.source_key == best.passage.source.source_key and one.passage.kind == "sentence":
         return True
     # Beside a full answer, another source that lacks a word of the question speaks of something else.
     aside = one.missing and not best.missing and best.value >= _STATES_THE_VALUE
-    return not aside and not missing_names(one, reading.topic, reading.concepts)
+    said = bag_of(one.passage.shown, None)
+    exact = all(term.support(said) for term in reading.topic.terms if term.is_exact)
+    return exact and not aside and not missing_names(one, reading.topic, reading.concepts)
 
 
 def _goes_on(passage: Passage, one: Passage) -> bool:
