@@ -3,7 +3,7 @@
 Every claim is a ratio against a peer measured on this machine in this run, because seconds of another machine say
 nothing. The collections lie beside the repository (`../shared/data`), or where `--data` says; without them there is
 nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `hybrid`, `answerability`, `verifier`,
-`scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
+`extractive`, `scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from answerability import measure_answerable
+from extractive import measure_extractive
 from flat import measure_flat
 from hybrid import measure_hybrid
 from ingest import measure_ingest
@@ -28,7 +29,7 @@ from verifier import measure_verifying
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEFAULT_MODELS = Path(tempfile.gettempdir()) / "citewell-bench"
 DEFAULT_PARTS = ("quality", "ingest", "flat")
-ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "scale", "scale1m")
+ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "scale", "scale1m")
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
     measured: list[Part] = []
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
-        if name not in ("quality", "hybrid", "answerability", "verifier") and not mdn.is_there:
+        if name not in ("quality", "hybrid", "answerability", "verifier", "extractive") and not mdn.is_there:
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
             continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
@@ -64,6 +65,9 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
             options.data, options.collections.split(",") if options.collections else [], options.max_queries
         ),
         "verifier": lambda: measure_verifying(options.data, options.max_pairs, options.models),
+        "extractive": lambda: measure_extractive(
+            options.data, options.collections.split(",") if options.collections else [], options.asked
+        ),
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
         "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),
@@ -81,6 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--max-queries", type=int, default=150, help="quality: queries a collection, evenly spread")
     parser.add_argument("--max-pairs", type=int, default=250, help="verifier: pairs of a kind and collection")
     parser.add_argument("--models", type=Path, default=DEFAULT_MODELS, help="verifier: where the local model is built")
+    parser.add_argument("--asked", type=int, default=600, help="extractive: questions with an answer, evenly spread")
     parser.add_argument("--pages", type=int, default=0, help="ingest: pages; 0: all")
     parser.add_argument("--rounds", type=int, default=20, help="ingest: searches from a cold shell, alternated")
     parser.add_argument("--sizes", default="1000,10000,100000", help="flat: comma list of documents, ascending")

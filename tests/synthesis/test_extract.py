@@ -156,6 +156,73 @@ def test_a_word_the_whole_corpus_lacks_takes_the_answer_with_it() -> None:
     assert (draft.refused, "demolished" in draft.sentences[0].text) == (True, True)
 
 
+def test_beside_a_full_answer_a_note_about_something_else_is_not_shown() -> None:
+    dried = source("Dry sugar kelp at 38 °C for eight hours.", "Drying")
+    blanched = source("Blanch sugar kelp at 80 °C for two minutes.", "Blanching")
+    assert lines("At what temperature is sugar kelp dried?", dried, blanched) == [dried.text]
+
+
+def test_the_row_of_somebody_else_is_not_shown() -> None:
+    note = source(
+        "# Bids\n\n| Bidder | Warranty |\n|---|---|\n| Ostro Flow | 20 years |\n| Fjellbank | 10 years |\n", "Bids"
+    )
+    assert lines("What warranty did Ostro Flow offer?", note) == ["Bidder: Ostro Flow; Warranty: 20 years"]
+
+
+def test_a_mistyped_word_of_the_question_is_met_by_the_word_that_was_meant() -> None:
+    question = "Who led the goat sheds reconstrution?"
+    note = source("The goat shed burnt down in 2003. Its reconstruction was led by Anna Lindqvist.")
+    seen = replace(prepared(question, [note]), unseen_terms=("reconstrution",))
+    assert "Its reconstruction was led by Anna Lindqvist." in [
+        one.text for one in extract(seen, plan(question)).sentences
+    ]
+
+
+def test_a_fact_told_partly_in_other_words_is_answered() -> None:
+    fact = "A storehouse of granite was put up by the British garrison in 1811."
+    question = "When did the soldiers of Britain's garrison erect the granite storehouse?"
+    assert lines(question, source(f"The island is small. {fact}")) == [fact]
+
+
+def test_the_sentence_that_goes_on_about_the_same_thing_is_shown_too() -> None:
+    note = source(
+        "The weak force comes from the exchange of heavy bosons. Its most familiar effect is beta decay. Tea is hot."
+    )
+    shown = lines("What is the known effect of the exchange of heavy bosons by the weak force?", note)
+    assert shown == [
+        "The weak force comes from the exchange of heavy bosons.",
+        "Its most familiar effect is beta decay.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "What was voted on in the fifth session of the council?",
+            "In the fourth session of the council a tax was voted on.",
+        ),
+        ("Which plan of the mayor was popular?", "The plan of the mayor for a toll was unpopular."),
+    ],
+)
+def test_a_passage_about_another_one_of_the_kind_is_no_answer(question: str, text: str) -> None:
+    draft = answer(question, source(text))
+    assert (draft.refused, "the contrary of" in draft.reason) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("How long is the harbour pier?", "The harbour pier is 140 m long."),
+        ("How long has the harbour had a pilot?", "The harbour has had a pilot since 1911."),
+        ("At what time does the harbour gate close?", "The harbour gate is closed at 5 pm."),
+        ("Which country rationed paraffin?", "Sweden rationed paraffin."),
+    ],
+)
+def test_an_answer_may_state_its_value_in_another_form(question: str, shown: str) -> None:
+    assert lines(question, source(f"The harbour has a gate. {shown}", "Harbour"))[0] == shown
+
+
 @pytest.mark.parametrize(
     ("question", "shown"),
     [

@@ -20,15 +20,20 @@ from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.reading import Reading, read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
-from citewell.synthesis.sufficiency import what_is_missing
+from citewell.synthesis.sufficiency import contrary_said, missing_names, what_is_missing
 from citewell.synthesis.topic import bag_of, leans_back
 
 MAX_SENTENCES = 3
 MAX_LISTED = 6
 _CONSIDERED = 40
-_TRIED = 4
-# How near to the best a further passage must come to be worth a sentence.
+_TRIED = 2
+# How near to the best a passage must come to answer in its place.
 _NEAR_BEST = 0.85
+# How near to the best a further passage must come to be worth a sentence.
+_WORTH_A_SENTENCE = 0.75
+# The same for the next sentence, where it goes on with "It" or "They" and so cannot repeat the words of the question.
+_WORTH_GOING_ON = 0.6
+_STATES_THE_VALUE = 0.7
 # A correction that hardly speaks of the question does not take the place of what it corrects.
 _ANSWERS_TOO = 0.7
 
@@ -88,21 +93,34 @@ def _answer(part: Asked, reading: Reading, *, alone: bool) -> tuple[list[_Chosen
 
 
 def _first_sufficient(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Scored | None:
-    """The best passage that answers; a runner-up only where it is nearly as good."""
+    """The best passage that answers; a runner-up only where it is nearly as good, and the best says no contrary."""
+    if contrary_said(part, ranked[0]):
+        return None
     tried = [one for one in ranked[:_TRIED] if one.score >= _NEAR_BEST * ranked[0].score]
     return next((one for one in tried if not what_is_missing(part, one, reading.topic, reading.concepts)), None)
 
 
 def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
     """Whether a further passage is worth showing: another count of the same thing, or nearly as good as the best."""
-    if any(term.is_exact and term.text in one.missing for term in reading.topic.terms):
-        return False
-    if what_is_missing(part, one, reading.topic, reading.concepts):
+    if one.opposed or any(term.is_exact and term.text in one.missing for term in reading.topic.terms):
         return False
     if part.kind == "how_many" and part.attributes and one.value == best.value == 1.0:
-        return one.passage.source.source_key != best.passage.source.source_key
-    near = one.score >= _NEAR_BEST * best.score and one.coverage >= _NEAR_BEST * best.coverage
-    return near and one.own >= 0.7 * best.own and one.value >= min(best.value, 0.7)
+        elsewhere = one.passage.source.source_key != best.passage.source.source_key
+        return elsewhere and not what_is_missing(part, one, reading.topic, reading.concepts)
+    if one.score < (_WORTH_GOING_ON if _goes_on(best.passage, one.passage) else _WORTH_A_SENTENCE) * best.score:
+        return False
+    # A sentence need not repeat the name its neighbour gives; a row of a table speaks of its own.
+    if one.passage.source.source_key == best.passage.source.source_key and one.passage.kind == "sentence":
+        return True
+    # Beside a full answer, another source that lacks a word of the question speaks of something else.
+    aside = one.missing and not best.missing and best.value >= _STATES_THE_VALUE
+    said = bag_of(one.passage.shown, None)
+    exact = all(term.support(said) for term in reading.topic.terms if term.is_exact)
+    return exact and not aside and not missing_names(one, reading.topic, reading.concepts)
+
+
+def _goes_on(passage: Passage, one: Passage) -> bool:
+    return _is_just_before(passage, one) and leans_back(one)
 
 
 def _without_copies(ranked: Sequence[Scored]) -> list[Scored]:

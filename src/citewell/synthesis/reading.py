@@ -50,21 +50,29 @@ def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:
     """Take the evidence apart for a planned question."""
     languages = [detect_language(source.text) for source in prepared.sources]
     spoken = sorted({language for language in languages if language})
+    documents = [bag_of(source.text, language) for source, language in zip(prepared.sources, languages, strict=True)]
+    text = "\n".join(source.text for source in prepared.sources)
     topic = topic_of(plan, prepared.term_weights, prepared.unseen_terms, spoken)
+    topic = topic.among(text, frozenset().union(*documents))
     titles = " ".join(source.title for source in prepared.sources)
     return Reading(
         topic=topic,
         concepts=plan.concepts,
         given=Given.by(plan.text_query),
-        spelling=Spelling.of("\n".join(source.text for source in prepared.sources), titles),
-        read=tuple(_read(prepared.sources, languages, topic)),
+        spelling=Spelling.of(text, titles),
+        read=tuple(_read(prepared.sources, languages, documents, topic)),
         top_score=max((source.score for source in prepared.sources), default=0.0),
     )
 
 
-def _read(sources: Sequence[PreparedSource], languages: Sequence[str | None], topic: Topic) -> Iterator[ReadPassage]:
-    for source, language in zip(sources, languages, strict=True):
-        document, aliases = bag_of(source.text, language), aliases_in(source.text)
+def _read(
+    sources: Sequence[PreparedSource],
+    languages: Sequence[str | None],
+    documents: Sequence[frozenset[str]],
+    topic: Topic,
+) -> Iterator[ReadPassage]:
+    for source, language, document in zip(sources, languages, documents, strict=True):
+        aliases = aliases_in(source.text)
         for passage in passages_of(source):
             around = surroundings_of(passage, language, document, aliases)
             support = tuple(around.support(term) for term in topic.terms)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from citewell.domain.queries import QueryPlan
 from citewell.planning.lexical import forms_of
 from citewell.synthesis.asking import GENERIC
+from citewell.synthesis.kinship import akin, contrary, meant_by
 from citewell.synthesis.meanings import opposites, same_meaning, verb_forms
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.values import MONTH_NAMES, NUMBER_WORDS, dates_in, quantities_in
@@ -22,9 +23,12 @@ from citewell.text.words import compound_forms, compound_terms, index_terms, que
 
 MAX_TERMS = 32
 _SYNONYM = 0.7
+_AKIN = 0.85
 _UNSEEN_WEIGHT = 5.0
 _GENERIC_WORTH = 0.4
 _ASIDE_WORTH = 0.35
+_WORD = re.compile(r"[^\W\d_]+")
+_NO_WORDS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,19 @@ class TopicTerm:
     is_exact: bool
     is_dense: bool
     is_unseen: bool = False  # no passage of the whole corpus has it
+    akin: frozenset[str] = frozenset()  # stems of the evidence that are of one root with it, or nearly spelled alike
 
     def aside(self) -> TopicTerm:
         """The term where another part of the question mentions it: it still tells what the answer is about."""
         return replace(self, weight=self.weight * _ASIDE_WORTH, is_exact=False, is_unseen=False)
+
+    def among(self, words: frozenset[str], stems: frozenset[str]) -> TopicTerm:
+        """The term with the words of the evidence that are akin to it, and those that say its contrary."""
+        if self.is_exact or self.is_dense or len(self.parts) != 1:
+            return self
+        meant = {stem(word, "en") for word in meant_by(self.text, words)} if self.is_unseen else set()
+        opposed = self.opposed | contrary(self.parts[0], stems)
+        return replace(self, akin=akin(self.parts[0], stems) | meant, opposed=opposed)
 
     def support(self, bag: frozenset[str], *, meanings: bool = True) -> float:
         """How far a bag of stems speaks of this term."""
@@ -57,6 +70,8 @@ class TopicTerm:
             return 1.0
         if self.opposed & bag:
             return 0.0
+        if self.akin & bag:
+            return _AKIN
         return _SYNONYM if meanings and self.near & bag else 0.0
 
 
@@ -69,6 +84,11 @@ class Topic:
     def about(self, said: frozenset[str]) -> Topic:
         """The same topic for a part of the question with these stems."""
         return Topic(tuple(term if term.support(said, meanings=False) else term.aside() for term in self.terms))
+
+    def among(self, text: str, stems: frozenset[str]) -> Topic:
+        """The same topic for evidence with this text and these stems: each term with the words akin to it."""
+        words = frozenset(_WORD.findall(folded_text(text))) if any(term.is_unseen for term in self.terms) else _NO_WORDS
+        return Topic(tuple(term.among(words, stems) for term in self.terms))
 
 
 def topic_of(plan: QueryPlan, weights: Mapping[str, float], unseen: Collection[str], languages: Sequence[str]) -> Topic:

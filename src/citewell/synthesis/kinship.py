@@ -1,0 +1,123 @@
+"""Words of the evidence that are akin to a word of the question: of one root with it, or what it was meant to be. Pure.
+
+A question says "Britain" or "measured" where a note says "British" or "measurement"; and whoever types a question
+mistypes a word now and then. Roots are told by endings, so words may be taken for kin that are not ("general" and
+"generate"): kinship lends support at a discount, and numbers, versions and tags have no kin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from citewell.text.words import stem
+
+_LEAST_ROOT = 4
+# Where both words have an ending, the root has to be longer: Martin is no marten.
+_LEAST_BARE_ROOT = 5
+_LEAST_MISTYPED = 5
+# From this length on, two slips of the hand are forgiven.
+_LONG = 9
+_LONGEST = 24
+# With the fewest letters the rest must have: "import" is not the contrary of "port".
+_DENYING = {"un": 4, "non": 4, "in": 7, "im": 7, "ir": 7}
+
+# What English stems of one root may differ in.
+_ENDINGS = frozenset(
+    """a al an anc ant ar ari at ate ation ator e ean ed en enc ent er es ese i ia ial ian ic ici ier if ifi il in ing
+    ion is ish ism ist it iti ity iv ive iz ize ment n ness or ori ous s t th tion ur y""".split()
+)
+# Lands and their people where no ending tells.
+_PEOPLES = """
+britain british uk|england english|ireland irish|france french|spain spanish|netherlands dutch|wales welsh
+scotland scottish scots|greece greek|denmark danish|poland polish|sweden swedish|finland finnish|turkey turkish
+switzerland swiss|portugal portuguese|norway norwegian|china chinese|america american|iraq iraqi|israel israeli
+pakistan pakistani|philippines filipino|iceland icelandic|thailand thai
+"""
+# Of each line a thing is one or another.
+_EXCLUSIVE = """
+first second third fourth fifth sixth seventh eighth ninth tenth
+monday tuesday wednesday thursday friday saturday sunday
+spring summer autumn winter
+gold silver bronze copper iron brass
+"""
+
+
+def _others(groups: str) -> dict[str, frozenset[str]]:
+    """For each stem, the others of its group."""
+    stemmed = [frozenset(stem(word, "en") for word in group.split()) for group in groups.replace("|", "\n").split("\n")]
+    return {one: group - {one} for group in stemmed for one in group}
+
+
+_PEOPLE_OF = _others(_PEOPLES)
+_INSTEAD_OF = _others(_EXCLUSIVE)
+
+
+def akin(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
+    """The stems of the evidence that are of one root with one of these forms."""
+    found: set[str] = set()
+    for form in forms:
+        if form.isalpha() and len(form) <= _LONGEST:
+            # A short word, such as an initialism, has only its plural for kin.
+            found |= (_PEOPLE_OF.get(form, frozenset()) | {f"{form}s"}) & stems
+            found.update(one for one in stems if one[:3] == form[:3] and _share_a_root(form, one))
+    return frozenset(found.difference(forms))
+
+
+def contrary(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
+    """The stems of the evidence that rule a word out: unpopular for popular, fourth for fifth."""
+    found: set[str] = set()
+    for form in forms:
+        found |= _INSTEAD_OF.get(form, frozenset()) & stems
+        for prefix, least in _DENYING.items():
+            if len(form) >= least and f"{prefix}{form}" in stems:
+                found.add(f"{prefix}{form}")
+            if form.startswith(prefix) and len(form) - len(prefix) >= least and form[len(prefix) :] in stems:
+                found.add(form[len(prefix) :])
+    return frozenset(found)
+
+
+def meant_by(word: str, words: Iterable[str]) -> frozenset[str]:
+    """The words of the evidence that a word nothing in the corpus has may be a slip of the hand for."""
+    if not word.isalpha() or not _LEAST_MISTYPED <= len(word) <= _LONGEST:
+        return frozenset()
+    return frozenset(other for other in words if other[:1] == word[:1] and _is_slip(word, other))
+
+
+def _share_a_root(one: str, other: str) -> bool:
+    """Whether what two words have in common is long enough, and only endings tell them apart."""
+    common = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        common += 1
+    # An ending may begin with a letter that both words have.
+    for at in range(max(_LEAST_ROOT, common - 2), common + 1):
+        endings = {ending for ending in (one[at:], other[at:]) if ending}
+        if endings <= _ENDINGS and (len(endings) < 2 or at >= _LEAST_BARE_ROOT):
+            return True
+    return False
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether one word is the other with a letter left out, added, exchanged or swapped with its neighbour."""
+    most = 2 if min(len(one), len(other)) >= _LONG else 1
+    if not other.isalpha() or len(other) < _LEAST_MISTYPED or abs(len(one) - len(other)) > most:
+        return False
+    return _distance(one, other, most) <= most
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """Letters to change, with neighbours swapped as one change; anything above `most` is only told as more."""
+    earlier: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, left in enumerate(one, start=1):
+        now = [row]
+        for column, right in enumerate(other, start=1):
+            cost = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (left != right))
+            if row > 1 and column > 1 and left == other[column - 2] and right == one[row - 2]:
+                cost = min(cost, earlier[column - 2] + 1)
+            now.append(cost)
+        if min(now) > most:
+            return most + 1
+        earlier, last = last, now
+    return last[-1]
