@@ -79,7 +79,7 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of collections")
-    parser.add_argument("--only", default="", help=f"comma list of {', '.join(ALL_PARTS)}")
+    parser.add_argument("--only", default="", help=f"comma list of {', '.join(ALL_PARTS)}; or all")
     parser.add_argument("--no-write", action="store_true", help="leave docs/benchmarks.md as it is")
     parser.add_argument("--collections", default="", help="quality: comma list of collections; default all")
     parser.add_argument("--max-queries", type=int, default=150, help="quality: queries a collection, evenly spread")
@@ -96,6 +96,8 @@ def _options() -> argparse.Namespace:
 
 
 def _chosen(only: str) -> tuple[str, ...]:
+    if only == "all":
+        return ALL_PARTS
     names = tuple(name for name in only.split(",") if name) or DEFAULT_PARTS
     unknown = [name for name in names if name not in ALL_PARTS]
     if unknown:

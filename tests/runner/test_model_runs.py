@@ -171,6 +171,21 @@ def test_a_citation_of_the_wrong_source_is_set_right_where_another_says_it(bench
     assert result.flow.holds
 
 
+def test_a_small_model_that_never_cites_is_cited_by_the_engine_where_a_passage_says_it(bench: Bench) -> None:
+    events, result, requests = bench.run(says("The lamp was lit by Josiah Pell. The keeper was called Erik the Red."))
+    assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+    assert result.sentences[0].citations == (1,)
+    assert "without a citation" in result.sentences[0].reason
+    assert {"citations_repaired", "unsupported_claims"} <= set(result.answer_warnings)
+    assert len(requests) == 2, "it is asked for marks once"
+    assert "The lamp was lit by Josiah Pell." in displayed(events)[0]
+
+
+def test_an_answer_that_nothing_says_and_nothing_marks_is_not_shown(bench: Bench) -> None:
+    _, result, _ = bench.run(says("The keeper was called Erik the Red."))
+    assert (result.stop_reason, result.answer) == ("verification_failed", "")
+
+
 def test_a_fact_cited_to_a_source_that_lacks_it_is_flagged(bench: Bench) -> None:
     _, result, _ = bench.run(writes("The keeper drowned in 1871 {lit}. Josiah Pell lit the lamp {lit}."))
     assert result.sentences[0].verdict == "unsupported"

@@ -20,6 +20,7 @@ from runner.test_runs import NOTES, collect
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
+pytestmark = pytest.mark.slow
 QUESTIONS = ["Who lit the lamp?", "Where did the oil come from?"]
 
 

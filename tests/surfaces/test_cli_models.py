@@ -22,6 +22,7 @@ from support.model_server import ScriptedModelServer, refused_url
 from surfaces.test_cli import Program, closed
 
 QUESTION = "Who lit the lamp?"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -197,6 +197,6 @@ def test_sentences_are_shown_as_they_come_and_only_if_their_passages_support_the
     assert [sentence.index for sentence in stream.close()] == [2]
 
 
-def test_a_sentence_with_a_mark_out_of_range_or_none_is_held_back() -> None:
+def test_a_sentence_with_a_mark_out_of_range_or_that_nothing_says_is_held_back() -> None:
     stream = SentenceStream(given(), plan(QUESTION))
-    assert stream.feed("The lamp was lit by Ada Flett [9]. The lamp was lit. The lamp was") == []
+    assert stream.feed("The lamp was lit by Ada Flett [9]. The lamp was sold in Leith. The lamp was") == []

@@ -81,6 +81,8 @@ class DraftSentence:
     text: str
     kind: SentenceKind
     quotes: tuple[Quote, ...] = ()
+    # Marks that point at nothing in the evidence, as they were written.
+    bad_marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,8 @@ def read_answer(text: str, prepared: PreparedSynthesis, *, is_repair: bool = Fal
     pieces = list(_pieces(text[:MAX_ANSWER_CHARS], prepared))
     if is_cut and pieces and not pieces[-1].is_closed:
         pieces.pop()
-    bad: dict[str, None] = {}
-    written = tuple(_sentence(piece, prepared, bad) for piece in pieces[:MAX_SENTENCES])
-    written = _without_empty_headings(written)
+    written = _without_empty_headings(tuple(_sentence(piece, prepared) for piece in pieces[:MAX_SENTENCES]))
+    bad = tuple(dict.fromkeys(mark for sentence in written for mark in sentence.bad_marks))
     said = [sentence for sentence in written if sentence.kind != "heading"]
     refused = bool(said) and all(sentence.kind == "gap" for sentence in said)
     return Draft(
@@ -77,8 +76,8 @@ def read_answer(text: str, prepared: PreparedSynthesis, *, is_repair: bool = Fal
         reason="the model found no answer in the evidence" if refused else "",
         repair=is_repair,
         written_by="model",
-        bad_marks=tuple(bad),
-        problems=tuple(_problems(said, tuple(bad), prepared, refused=refused)),
+        bad_marks=bad,
+        problems=tuple(_problems(said, bad, prepared, refused=refused)),
         is_cut=is_cut,
     )
 
@@ -163,15 +162,16 @@ def _split_marks(inside: str) -> Iterator[str]:
             yield mark
 
 
-def _sentence(piece: _Piece, prepared: PreparedSynthesis, bad: dict[str, None]) -> DraftSentence:
+def _sentence(piece: _Piece, prepared: PreparedSynthesis) -> DraftSentence:
     quotes: dict[Quote, None] = {}
+    bad: list[str] = []
     for mark in dict.fromkeys(piece.marks):
         quote = _quote(mark, prepared)
         if quote is None:
-            bad[f"[{mark}]"] = None
+            bad.append(f"[{mark}]")
         elif len(quotes) < MAX_MARKS:
             quotes[quote] = None
-    return DraftSentence(piece.text, piece.kind, tuple(quotes))
+    return DraftSentence(piece.text, piece.kind, tuple(quotes), tuple(bad))
 
 
 def _quote(mark: str, prepared: PreparedSynthesis) -> Quote | None:

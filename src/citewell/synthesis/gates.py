@@ -23,15 +23,15 @@ from citewell.text.folding import folded_text
 from citewell.text.words import index_terms
 
 
-def check_gates(draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[Gate, ...]:
-    """Every hard gate, in a fixed order."""
+def check_gates(draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, *, cites: bool = False) -> tuple[Gate, ...]:
+    """Every hard gate, in a fixed order; `cites` where citations were found that the draft itself lacks."""
     quotes = [quote for sentence in draft.sentences for quote in sentence.quotes]
     return (
         _cited_in_evidence(quotes, prepared),
         _prefixes_exact(quotes, prepared),
         _quotes_exact(quotes, prepared),
         _marks_known(draft),
-        _cites_something(draft, prepared),
+        _cites_something(draft, prepared, cites=cites),
         _no_answer_from_nothing(draft, prepared),
         _no_denied_anchor(draft, plan),
     )
@@ -84,9 +84,9 @@ def _marks_known(draft: Draft) -> Gate:
     return _gate("marks_in_evidence", set(draft.bad_marks))
 
 
-def _cites_something(draft: Draft, prepared: PreparedSynthesis) -> Gate:
-    cites = any(sentence.quotes for sentence in draft.sentences)
-    uncited = bool(prepared.sources) and not draft.refused and not cites
+def _cites_something(draft: Draft, prepared: PreparedSynthesis, *, cites: bool) -> Gate:
+    quotes = any(sentence.quotes for sentence in draft.sentences)
+    uncited = bool(prepared.sources) and not draft.refused and not quotes and not cites
     return Gate("answer_cites_evidence", not uncited, "the answer cites nothing" if uncited else "")
 
 

@@ -64,9 +64,9 @@ class SentenceStream:
         alone = read_alone(sentence)
         verdict = verify(self._prepared.question, alone, self._prepared, self._plan)
         checked = verdict.sentences[0]
-        if checked.verdict == "unsupported" or (sentence.kind == "claim" and not sentence.quotes):
+        if checked.verdict == "unsupported" or sentence.bad_marks:
             return None
-        sources = tuple(dict.fromkeys(quote.source_key for quote in sentence.quotes))
+        sources = (checked.quote.source_key,) if checked.quote is not None else ()
         return ShownSentence(index, sentence.text, checked.verdict, sources)
 
 

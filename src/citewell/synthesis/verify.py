@@ -35,6 +35,8 @@ MAX_CITATIONS = 8
 _WEAK_BELOW = 0.4
 # A longer quote is shown from the first to the last sentence that bears something out.
 _LONG_QUOTE = 600
+_OTHER_CITED = "the passage cited first does not say this; another source does and is cited instead"
+_FIRST_CITED = "it came without a citation; the source that says it is cited"
 # A sentence with its verdict, and the quotes it stands on.
 Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
@@ -53,7 +55,7 @@ def verify(
     claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
     unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
     return Verification(
-        gates=(*check_gates(draft, prepared, plan), supported_gate(draft, checked)),
+        gates=(*check_gates(draft, prepared, plan, cites=bool(cited)), supported_gate(draft, checked)),
         sentences=checked,
         citations=tuple(cited.values()),
         warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
@@ -71,11 +73,11 @@ def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     quotes = tuple(quote for quote, _ in held)
     check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
-    if check.verdict == "unsupported" and quotes:
+    if check.verdict == "unsupported":
         found = repaired(sentence.text, quotes, prepared, rarity)
         if found is not None:
             keys = tuple(dict.fromkeys(quote.source_key for quote in quotes))
-            reason = "the passage cited first does not say this; another source does and is cited instead"
+            reason = _OTHER_CITED if quotes else _FIRST_CITED
             one = CheckedSentence(sentence.text, "supported", (), found.quote, reason, found.support, keys)
             return one, (found.quote,)
     quote = narrowed(_nearest(sentence.text, quotes), quotes, check)
@@ -125,7 +127,7 @@ def _warnings(
         "unsupported_claims": any(one.verdict == "unsupported" for one in checked),
         "partial_claims": any(one.verdict == "partial" for one in checked),
         "uncited_claims": uncited,
-        "citations_repaired": any(one.repaired_from for one in checked),
+        "citations_repaired": any(one.reason in (_OTHER_CITED, _FIRST_CITED) for one in checked),
         "evidence_truncated": prepared.truncation.is_truncated,
     }
     return [name for name, holds in found.items() if holds]

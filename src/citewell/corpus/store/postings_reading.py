@@ -84,8 +84,11 @@ class PostingsIndex:
             if allowed is not None:
                 has &= allowed
             documents, kinds = self._facts.documents()[has], self._facts.kinds()[has]
-            sources = len(np.unique(documents[kinds % 2 == 1]))
-            return CorpusMatches(len(np.unique(documents[kinds % 2 == 0])), sources)
+            # By a table with a place for every document: counting a million of them by sorting takes longer.
+            is_matched = np.zeros((2, int(documents.max(initial=0)) + 1), bool)
+            is_matched[kinds % 2, documents] = True
+            items, sources = (int(count) for count in is_matched.sum(axis=1))
+            return CorpusMatches(items, sources)
 
     def frequencies(self, connection: apsw.Connection, forms: Sequence[str]) -> dict[str, int] | None:
         """In how many chunks each form occurs; forms that occur nowhere are left out."""
