@@ -9,6 +9,8 @@ import pytest
 from processes import Usage, folder_bytes, is_disturbed, run_measured
 from tables import PAGE, Part, Ratio, put_in_page
 
+pytestmark = pytest.mark.slow
+
 HOLD = "held = bytearray(b'x') * 150_000_000; import time; time.sleep(0.6)"
 # Readers of Citewell are started like this: in a session of their own.
 APART = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HOLD!r}], start_new_session=True)"

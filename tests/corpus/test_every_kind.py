@@ -13,6 +13,8 @@ from citewell.readers.image import has_ocr
 from citewell.surfaces.cli.main import run
 from corpus.saved_things import Saved, everything
 
+pytestmark = pytest.mark.slow
+
 THINGS = tuple(everything())
 
 

@@ -20,6 +20,8 @@ from citewell.domain.library import AddReport
 from citewell.settings import Settings
 from corpus.hostile_files import NAUGHTY, REPEATED, hostile_files
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
 

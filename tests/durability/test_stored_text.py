@@ -12,6 +12,8 @@ import pytest
 
 from durability.programs import add, assert_sound, opened, run, texts, write
 
+pytestmark = pytest.mark.slow
+
 BODY = "# Tide\n\nKelp by the pier, 𝄞 and 昆布.\n"
 LONE = "# Tide\n\nKelp \ud800 by \udfff the pier.\n"
 FILES: dict[str, tuple[bytes, str]] = {

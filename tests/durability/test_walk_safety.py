@@ -20,6 +20,8 @@ from citewell.domain.errors import BadInput, NotFound, Unreadable, WorkFailed
 from citewell.domain.library import SyncProgress
 from durability.programs import add, assert_sound, keys, opened, run, texts, write
 
+pytestmark = pytest.mark.slow
+
 SECRET = "# Secret\n\nThe xylophone of the neighbour.\n"
 NOTE = "# Note\n\nKelp grows by the pier.\n"
 

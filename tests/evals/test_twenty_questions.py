@@ -15,6 +15,8 @@ from citewell.domain.runs import RunResult
 from citewell.evals.sample import sample_corpus
 from citewell.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = json.loads((Path(__file__).parents[2] / "evals" / "sample_questions.json").read_text("utf-8"))
 BY_ID = {entry["id"]: entry for entry in QUESTIONS["questions"]}
 TWENTY = [BY_ID[name] for name in QUESTIONS["twenty"]]

@@ -23,6 +23,8 @@ from support.model_script import (
 )
 from support.model_server import ScriptedModelServer, refused_url
 
+pytestmark = pytest.mark.slow
+
 # `make test` installs them; `make quick` may do without.
 pytest.importorskip("openai")
 pytest.importorskip("anthropic")

@@ -23,6 +23,8 @@ from conftest import SteadyClock, Write, add
 from support.model_script import Reply, fails, sends, silent
 from support.model_server import ScriptedModelServer, refused_url
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("openai")
 
 NOTES: dict[str, str | bytes] = {

@@ -13,6 +13,8 @@ from citewell.domain.errors import Unavailable
 from citewell.models.minilm import INSTALL, MiniLm, open_minilm, weights_folder
 from durability.programs import opened, run, start
 
+pytestmark = pytest.mark.slow
+
 
 def _is_installed() -> bool:
     try:

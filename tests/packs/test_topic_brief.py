@@ -207,6 +207,7 @@ sys.stdout.buffer.write(msgspec.json.encode(shown))
 """
 
 
+@pytest.mark.slow
 def test_briefs_and_maps_of_the_sample_corpus_are_the_same_bytes_under_any_hash_seed(
     engine: Engine, add_path: AddPath
 ) -> None:

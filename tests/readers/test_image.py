@@ -22,6 +22,8 @@ from citewell.readers import image
 from citewell.readers.image import has_ocr, read_image
 from citewell.readers.kinds import Skip, detect
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
 

@@ -37,6 +37,8 @@ from support.model_script import (
 )
 from support.model_server import ScriptedModelServer, refused_url
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
 QUESTION = "Who lit the lamp?"

@@ -18,6 +18,8 @@ from citewell.database.sqlite import connect
 from citewell.recording.store import RunStore
 from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
+pytestmark = pytest.mark.slow
+
 NOTES = {
     "Lamp.md": "---\ntags: [lighthouse]\n---\n# Lamp\nThe lamp was lit in 1859. See [[Oil]] and [[Nowhere]].",
     "Oil.md": "# Oil\nThe oil came from Leith.",
