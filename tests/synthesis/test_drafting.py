@@ -67,6 +67,15 @@ def test_a_mark_out_of_range_is_named_and_never_bound(mark: str) -> None:
     assert "not in the evidence" in draft.problems[0]
 
 
+@pytest.mark.parametrize(
+    "said", ["It burned oil until 1902. It was sold", "Whale oil - or paraffin - was burned", "A > B"]
+)
+def test_only_a_line_begins_with_a_bullet(said: str) -> None:
+    shown = " ".join(sentence.text for sentence in read(f"{said} [1]. {said} [2]").sentences)
+    assert shown.count("1902") == (2 if "1902" in said else 0)
+    assert shown.count(said.split(".")[0]) == 2
+
+
 def test_several_marks_ranges_and_doubles_are_each_bound_once() -> None:
     draft = read("A lamp [1, 2]. A lamp [1-2]. A lamp [1][1][1].")
     assert [len(sentence.quotes) for sentence in draft.sentences] == [2, 2, 1]
@@ -195,6 +204,15 @@ def test_sentences_are_shown_as_they_come_and_only_if_their_passages_support_the
     shown = [sentence for at in range(0, len(text), 7) for sentence in stream.feed(text[at : at + 7])]
     assert [sentence.text for sentence in shown] == ["The lamp was lit by Ada Flett."]
     assert [sentence.index for sentence in stream.close()] == [2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
+def test_a_mark_behind_the_full_stop_belongs_to_its_sentence_however_the_text_comes(size: int) -> None:
+    stream = SentenceStream(given(), plan(QUESTION))
+    text = "The lamp was lit by Ada Flett. [1.1] Paraffin replaced whale oil in 1902. [2.1]\nThe lamp was lit."
+    shown = [one for at in range(0, len(text), size) for one in stream.feed(text[at : at + size])]
+    wanted = [(0, (LAMP.source_key,)), (1, (OIL.source_key,))]
+    assert [(one.index, one.sources) for one in (*shown, *stream.close())][:2] == wanted
 
 
 def test_a_sentence_with_a_mark_out_of_range_or_that_nothing_says_is_held_back() -> None:

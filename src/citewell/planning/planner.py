@@ -18,6 +18,7 @@ from citewell.domain.queries import Concept, QueryPlan, Variant
 from citewell.models.structured import Unstructured, read_json
 from citewell.planning.chat_prompt import ChatPrompt
 from citewell.text.folding import folded_text
+from citewell.text.unseen import UNSEEN
 
 MAX_VARIANTS = 8
 MAX_CONCEPTS = 8
@@ -65,7 +66,6 @@ SCHEMA: dict[str, Any] = {
     },
 }
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]+")
 _LETTER = re.compile(r"\w")
 # A name in capitals or an abbreviation with full stops: what a model can write out.
 _ABBREVIATION = re.compile(r"\b(?:[A-Z][A-Z0-9]{1,7}|(?:[A-Za-z]\.){2,5})(?!\w)")
@@ -167,7 +167,7 @@ def without_model(plan: QueryPlan, model: str, error: str) -> QueryPlan:
 
 
 def one_line(text: str, limit: int) -> str:
-    return " ".join(_CONTROL.sub(" ", text).split())[:limit].strip()
+    return " ".join(UNSEEN.sub(" ", text).split())[:limit].strip()
 
 
 def _same(query: str) -> str:

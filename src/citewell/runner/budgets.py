@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 
 from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
 from citewell.domain.runs import ModelCall, ModelUse, Spend
-from citewell.models.tokens import estimate_tokens
+from citewell.models.tokens import estimate_prompt, estimate_tokens
 from citewell.runner.actions import AskFailed
 
 # An answer shorter than this is not worth a call.
 LEAST_OUTPUT_TOKENS = 150
-_MESSAGE_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +27,13 @@ class Estimate:
     usd: float | None
 
 
-def input_tokens(request: ChatRequest) -> int:
-    """The tokens of a prompt, rather too many than too few."""
-    return sum(estimate_tokens(message.content) + _MESSAGE_TOKENS for message in request.messages)
-
-
 def fitted(request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse) -> ChatRequest | None:
     """The call with as much output as the ceiling leaves room for; None where it leaves room for too little."""
     if use.max_cost_usd is None:
         return request
     if price is None or spend.unpriced_calls:
         return None
-    left = use.max_cost_usd - spend.cost_usd - price.cost(Usage(input_tokens(request), 0))
+    left = use.max_cost_usd - spend.cost_usd - price.cost(Usage(estimate_prompt(request.messages), 0))
     if price.output_usd <= 0:
         return request if left >= 0 else None
     affordable = int(left * 1_000_000 / price.output_usd) if left > 0 else 0

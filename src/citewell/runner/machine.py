@@ -95,7 +95,7 @@ def _late(state: RunState, pending: Action | None) -> Step:
     if state.deadlines == 2:
         decision = Decision("writing_ended", {"why": "the time for writing is over"})
         play = PLAYBOOKS[state.request.profile].writing_over(state, pending)
-        return _taken(play.state, replace(play, decisions=(decision, *play.decisions)))
+        return _taken(play.state, play.after(decision))
     return _stopped(state, "timeout_exceeded", "the time for the answer is over too")
 
 
@@ -114,4 +114,4 @@ def _hurried(state: RunState, reason: StopReason | None, pending: Action | None,
     )
     play = PLAYBOOKS[state.request.profile].hurried(hurried, pending)
     decision = Decision("gathering_ended", {"why": why})
-    return _taken(hurried, replace(play, decisions=(decision, *play.decisions)))
+    return _taken(hurried, play.after(decision))

@@ -11,11 +11,8 @@ import re
 from citewell.domain.answers import PreparedSource
 from citewell.text.secrets import kinds_of_secrets
 from citewell.text.sentences import sentences
+from citewell.text.unseen import UNSEEN
 
-# Zero-width and bidirectional controls, tag characters, and other controls.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 _FORGED_MARK = re.compile(r"[\[【](\s*\d{1,4}(?:[.,;\s–-]{1,3}\d{1,4}){0,8}\s*)[\]】]")
 _DEFUSED = str.maketrans("<[]|", "‹()¦")
 _TEMPLATE = re.compile(
@@ -27,7 +24,7 @@ _TEMPLATE = re.compile(
 
 def inert(text: str) -> str:
     """A stored text as data on one line."""
-    seen = _UNSEEN.sub("", text.replace("\r", "\n"))
+    seen = UNSEEN.sub("", text.replace("\r", "\n"))
     seen = _TEMPLATE.sub(lambda match: match[0].translate(_DEFUSED), seen)
     seen = _FORGED_MARK.sub(r"(\1)", seen)
     return " ".join(seen.split())

@@ -6,6 +6,8 @@ it. What is held back, and what was shown and does not survive the final check, 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis, Verdict
@@ -14,6 +16,8 @@ from citewell.synthesis.drafting import MAX_ANSWER_CHARS, read_answer
 from citewell.synthesis.verify import verify
 
 _ENDS = frozenset(".!?…。！？\n")
+# A mark that has begun and not ended.
+_OPEN_MARK = re.compile(r"[\[【][^\]】\n]{0,40}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class SentenceStream:
         self._plan = plan
         self._text = ""
         self._judged = 0
+        self._may_be_complete = False
         self.shown: list[ShownSentence] = []
 
     def feed(self, text: str) -> list[ShownSentence]:
@@ -41,35 +46,30 @@ class SentenceStream:
         if len(self._text) > MAX_ANSWER_CHARS:
             return []
         self._text += text
+        self._may_be_complete = self._may_be_complete or not _ENDS.isdisjoint(text)
         # A mark often follows the full stop: a sentence is complete once the next one has begun.
-        if not _ENDS.intersection(self._text[-200:]):
+        if not self._may_be_complete or _OPEN_MARK.search(self._text) or not any(map(str.isalpha, text)):
             return []
-        written = read_answer(self._text, self._prepared).sentences[:-1]
-        fresh = [self._judge(index, written[index]) for index in range(self._judged, len(written))]
-        self._judged = max(self._judged, len(written))
-        passed = [sentence for sentence in fresh if sentence is not None]
-        self.shown += passed
-        return passed
+        self._may_be_complete = not _ENDS.isdisjoint(text)
+        return self._pass(read_answer(self._text, self._prepared).sentences[:-1])
 
     def close(self) -> list[ShownSentence]:
         """The last sentence, once the model says that it is done."""
-        written = read_answer(self._text, self._prepared).sentences
-        fresh = [self._judge(index, written[index]) for index in range(self._judged, len(written))]
-        self._judged = len(written)
-        passed = [sentence for sentence in fresh if sentence is not None]
+        return self._pass(read_answer(self._text, self._prepared).sentences)
+
+    def _pass(self, written: Sequence[DraftSentence]) -> list[ShownSentence]:
+        """Of the sentences that were not judged yet, those that hold."""
+        judged = [self._judge(index, written[index]) for index in range(self._judged, len(written))]
+        self._judged = max(self._judged, len(written))
+        passed = [sentence for sentence in judged if sentence is not None]
         self.shown += passed
         return passed
 
     def _judge(self, index: int, sentence: DraftSentence) -> ShownSentence | None:
-        alone = read_alone(sentence)
+        alone = Draft((sentence,), refused=False, written_by="model")
         verdict = verify(self._prepared.question, alone, self._prepared, self._plan)
         checked = verdict.sentences[0]
         if checked.verdict == "unsupported" or sentence.bad_marks:
             return None
         sources = (checked.quote.source_key,) if checked.quote is not None else ()
         return ShownSentence(index, sentence.text, checked.verdict, sources)
-
-
-def read_alone(sentence: DraftSentence) -> Draft:
-    """One sentence as a draft of its own."""
-    return Draft((sentence,), refused=False, written_by="model")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatReply, ChatRequest
 from citewell.domain.runs import Failure, StopReason
+from citewell.models.tokens import estimate_prompt
 from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
@@ -56,7 +57,7 @@ def prepared(state: RunState, ready: PreparedSynthesis) -> Play:
         data["withheld"] = list(ready.withheld_source_keys)
         after = replace(after, warnings=(*state.warnings, "secrets_withheld"))
     play = _write(after, ready) if _model_writes(after, ready) else _extract(after)
-    return replace(play, decisions=(Decision("prepared", data), *play.decisions))
+    return play.after(Decision("prepared", data))
 
 
 def _model_writes(state: RunState, ready: PreparedSynthesis) -> bool:
@@ -86,7 +87,7 @@ def _write(state: RunState, ready: PreparedSynthesis) -> Play:
 
 
 def _asked(request: ChatRequest) -> Decision:
-    data = {"model": request.model, "purpose": request.purpose, "input_tokens": budgets.input_tokens(request)}
+    data = {"model": request.model, "purpose": request.purpose, "input_tokens": estimate_prompt(request.messages)}
     return Decision("model_asked", {**data, "max_output_tokens": request.max_output_tokens})
 
 
@@ -114,11 +115,11 @@ def ask_failed(state: RunState, seen: AskFailed) -> Play:
     data = {"stage": "synthesize", "code": seen.problem, "message": seen.message}
     decision = Decision("action_failed", data)
     if state.first_draft is not None:
-        return _decided(_with_first(state), decision)
+        return _with_first(state).after(decision)
     if seen.problem == "timeout":
         late = replace(state, finishing="timeout_exceeded", warnings=(*state.warnings, "incomplete", "model_timeout"))
-        return _decided(_extract(late), decision)
-    return _decided(_given_up(state, seen.problem, seen.message, seen.fix), decision)
+        return _extract(late).after(decision)
+    return _given_up(state, seen.problem, seen.message, seen.fix).after(decision)
 
 
 def writing_over(state: RunState) -> Play:
@@ -144,11 +145,11 @@ def drafted(state: RunState, draft: Draft) -> Play:
     decision = Decision("drafted", {**data, "problems": draft.problems, "written_by": draft.written_by})
     after = replace(state, draft=draft)
     if draft.problems and (again := _repair(after, draft, None)) is not None:
-        return _decided(again, decision)
+        return again.after(decision)
     if draft.written_by == "model" and not draft.sentences:
         gone = _given_up(after, "empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
-        return _decided(gone, decision)
-    return _decided(_verify(after, draft), decision)
+        return gone.after(decision)
+    return _verify(after, draft).after(decision)
 
 
 def _verify(state: RunState, draft: Draft) -> Play:
@@ -185,12 +186,12 @@ def verified(state: RunState, verification: Verification) -> Play:
     decision = Decision("verified", data)
     after = replace(state, verification=verification)
     if state.first_draft is not None:
-        return _decided(_better(after, verification), decision)
+        return _better(after, verification).after(decision)
     if state.draft.written_by == "model" and (failed or verification.unsupported_rate > 0):
         again = _repair(after, state.draft, verification)
         if again is not None:
-            return _decided(again, decision)
-    return _decided(_keep(after), decision)
+            return again.after(decision)
+    return _keep(after).after(decision)
 
 
 def _better(state: RunState, second: Verification) -> Play:
@@ -207,7 +208,7 @@ def _with_first(state: RunState) -> Play:
     assert state.first_draft is not None
     draft, verification = state.first_draft
     back = replace(state, draft=draft, verification=verification, first_draft=None)
-    return _decided(_keep(back), Decision("repair_rejected", {"why": "the first draft holds better"}))
+    return _keep(back).after(Decision("repair_rejected", {"why": "the first draft holds better"}))
 
 
 def _keep(state: RunState) -> Play:
@@ -249,14 +250,14 @@ def reviewed(state: RunState, seen: Reviewed) -> Play:
     warnings = (*state.warnings, "review_doubts") if seen.doubts else state.warnings
     decision = Decision("reviewed", {"doubts": [f"{one.sentence}: {one.kind}" for one in seen.doubts]})
     kept = _keep_texts(replace(state, doubts=seen.doubts, warnings=warnings), state.verification)
-    return _decided(kept, decision)
+    return kept.after(decision)
 
 
 def unreviewed(state: RunState, message: str) -> Play:
     """A review that failed costs nothing but the review."""
     assert state.verification is not None
     warned = replace(state, warnings=(*state.warnings, "review_failed"))
-    return _decided(_keep_texts(warned, state.verification), Decision("review_failed", {"why": message}))
+    return _keep_texts(warned, state.verification).after(Decision("review_failed", {"why": message}))
 
 
 def _keep_texts(state: RunState, verification: Verification) -> Play:
@@ -300,7 +301,3 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
 
 
 _WRITING = ("prepare_synthesis", "synthesize")
-
-
-def _decided(play: Play, decision: Decision) -> Play:
-    return replace(play, decisions=(decision, *play.decisions))

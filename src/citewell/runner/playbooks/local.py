@@ -97,7 +97,7 @@ def observed(state: RunState, observation: Observation, pending: Action | None) 
             assert state.pack is not None
             data = {"topic": brief.topic, "nodes": len(brief.nodes), "edges": len(brief.edges)}
             inspected = _inspect(replace(state, pack=with_brief(state.pack, brief)))
-            return replace(inspected, decisions=(Decision("topic_briefed", data), *inspected.decisions))
+            return inspected.after(Decision("topic_briefed", data))
         case Inspected(views=views):
             assert state.pack is not None
             pack = merge_inspection(state.pack, views)
@@ -173,7 +173,7 @@ def _first_evidence(state: RunState, pack: ResearchPack) -> Play:
     if plan.include_topic_brief and plan.topic:
         return Play(after, (BriefTopic(plan.topic, plan.filters, SEED_LIMIT, RELATED_LIMIT),), decisions)
     inspected = _inspect(after)
-    return replace(inspected, decisions=(*decisions, *inspected.decisions))
+    return inspected.after(*decisions)
 
 
 def _inspect(state: RunState) -> Play:
@@ -221,7 +221,7 @@ def _judged(state: RunState, result: JudgeResult) -> Play:
         spend = replace(after.spend, retries=after.spend.retries + 1)
         retrying = replace(after, spend=spend, retry_variant=result.retry_variant)
         retry = questioning.after_weak_search(retrying, _search) or _search(retrying, state.plan)
-        return replace(retry, decisions=(*decisions, *retry.decisions))
+        return retry.after(*decisions)
     if result.retry_action == "related_expansion" and result.expansion_lookup:
         spend = replace(after.spend, expansions=after.spend.expansions + 1)
         limits = state.request.limits
@@ -245,7 +245,7 @@ def _retried(state: RunState, found: ResearchPack) -> Play:
     after = replace(after, retrieved_keys=_seen(_with_keys(after, record.rejected), pack))
     data = {"preserved": record.preserved, "accepted": record.accepted, "rejected": record.rejected}
     judged = _judge(after)
-    return replace(judged, decisions=(Decision("retried", data), *judged.decisions))
+    return judged.after(Decision("retried", data))
 
 
 def _with_keys(state: RunState, keys: tuple[str, ...]) -> RunState:
@@ -309,7 +309,7 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
     match action:
         case Ask() if action.request.purpose == "plan":
             planless = questioning.failed(_given_up(state, action), failure, _search)
-            return replace(planless, decisions=(decision, *planless.decisions))
+            return planless.after(decision)
         case Ask() if action.request.purpose == "review":
             return answering.unreviewed(_given_up(state, action), failure.message)
         case ReadReview():
@@ -320,10 +320,10 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
             return questioning.failed(state, failure, _search)
         case BriefTopic():
             inspected = _inspect(replace(state, warnings=(*state.warnings, "topic_brief_failed")))
-            return replace(inspected, decisions=(decision, *inspected.decisions))
+            return inspected.after(decision)
         case Inspect():
             judged = _judge(replace(state, warnings=(*state.warnings, "inspection_failed")))
-            return replace(judged, decisions=(decision, *judged.decisions))
+            return judged.after(decision)
         case Expand():
             return answering.prepare(replace(state, warnings=(*state.warnings, "expansion_failed")), (decision,))
         case Retrieve() if state.pack is not None:

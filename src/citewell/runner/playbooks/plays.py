@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from citewell.runner.actions import Action
@@ -24,3 +24,7 @@ class Play:
     state: RunState
     actions: tuple[Action, ...] = ()
     decisions: tuple[Decision, ...] = ()
+
+    def after(self, *decisions: Decision) -> Play:
+        """The same move, told after what was decided first."""
+        return replace(self, decisions=(*decisions, *self.decisions))

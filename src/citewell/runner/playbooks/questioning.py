@@ -34,7 +34,7 @@ def before_searching(state: RunState, plan: QueryPlan, go_on: GoOn) -> Play:
     if wanted:
         return _ask(replace(state, plan=plan), plan, go_on, why)
     skipped = replace(plan, planner_status="skipped_by_policy")
-    return _decided(go_on(state, skipped), Decision("planner_skipped", {"why": why}))
+    return go_on(state, skipped).after(Decision("planner_skipped", {"why": why}))
 
 
 def after_weak_search(state: RunState, go_on: GoOn) -> Play | None:
@@ -52,7 +52,7 @@ def _ask(state: RunState, plan: QueryPlan, go_on: GoOn, why: str, unreadable: tu
     request = budgets.fitted(wanted, use.planner_price, state.spend, use)
     if request is None:
         left_out = without_model(plan, use.planner, "the cost ceiling leaves no room for it")
-        return _decided(go_on(_warned(state), left_out), Decision("planner_skipped", {"why": "the cost ceiling"}))
+        return go_on(_warned(state), left_out).after(Decision("planner_skipped", {"why": "the cost ceiling"}))
     asked = replace(state, planner_asked=state.planner_asked + 1)
     return Play(asked, (Ask(request),), (Decision("planner_asked", {"model": use.planner, "why": why}),))
 
@@ -74,11 +74,11 @@ def merged(state: RunState, result: Merged, go_on: GoOn) -> Play:
     }
     decision = Decision("planner_merged", data)
     if not result.error:
-        return _decided(go_on(state, result.plan), decision)
+        return go_on(state, result.plan).after(decision)
     if state.planner_asked < MAX_ASKED and not state.finish_requested:
         again = _ask(state, state.plan, go_on, "its reply could not be read", (state.planner_reply, result.error))
-        return _decided(again, decision)
-    return _decided(_without(state, f"its reply could not be read: {result.error}", go_on), decision)
+        return again.after(decision)
+    return _without(state, f"its reply could not be read: {result.error}", go_on).after(decision)
 
 
 def failed(state: RunState, seen: AskFailed | Failure, go_on: GoOn) -> Play:
@@ -95,12 +95,8 @@ def _without(state: RunState, error: str, go_on: GoOn) -> Play:
     assert state.plan is not None
     plan = without_model(state.plan, state.request.models.planner, error)
     play = go_on(_warned(state), plan)
-    return _decided(play, Decision("planner_failed", {"error": plan.planner_error}))
+    return play.after(Decision("planner_failed", {"error": plan.planner_error}))
 
 
 def _warned(state: RunState) -> RunState:
     return replace(state, warnings=(*state.warnings, "planner_failed_deterministic_used"))
-
-
-def _decided(play: Play, decision: Decision) -> Play:
-    return replace(play, decisions=(decision, *play.decisions))
