@@ -9,7 +9,7 @@ from typing import Any
 from citewell.domain.chat import FinishReason, Usage
 from citewell.models import faults
 from citewell.models.exchange import Exchange, load_client, read_body
-from citewell.models.incoming import Endless, Piece, max_bytes
+from citewell.models.incoming import Piece, max_bytes
 from citewell.models.instructing import instructed
 
 _FINISHES: dict[str, FinishReason] = {
@@ -58,7 +58,7 @@ async def _exchanged(exchange: Exchange, is_structured: bool) -> AsyncGenerator[
             open_telemetry=False,
         )
         exchange.sent()
-        try:
+        with exchange.telling_faults(lambda: watch.began):
             arguments = _arguments(exchange, is_structured)
             if exchange.is_streamed:
                 async with aclosing(_streamed(client, exchange, arguments)) as pieces:
@@ -71,13 +71,6 @@ async def _exchanged(exchange: Exchange, is_structured: bool) -> AsyncGenerator[
             else:
                 raw = await client.messages.with_raw_response.create(**arguments)
                 yield _whole(read_body(raw.http_response.content, exchange.endpoint), exchange)
-        except (faults.CallFault, Endless):
-            raise
-        except Exception as error:
-            fault = exchange.fault_of(error, began=watch.began)
-            if fault is None:
-                raise
-            raise fault from None
 
 
 async def _streamed(client: Any, exchange: Exchange, arguments: Mapping[str, Any]) -> AsyncGenerator[Piece, None]:

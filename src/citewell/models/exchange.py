@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from citewell.domain.chat import ChatRequest
 from citewell.domain.errors import Unavailable
 from citewell.models import faults
 from citewell.models.endpoints import Endpoint
-from citewell.models.incoming import Piece
+from citewell.models.incoming import Endless, Piece
 
 INSTALL = "pip install 'citewell[models]'"
 
@@ -29,9 +30,18 @@ class Exchange:
     time_of_day: Callable[[], float]
     sent: Callable[[], None]
 
-    def fault_of(self, error: BaseException, *, began: bool) -> faults.CallFault | None:
-        """What an error means, None where it is neither the vendor's nor the connection's."""
-        return fault_of(error, self.endpoint, began=began, seconds=self.seconds, now=self.time_of_day())
+    @contextmanager
+    def telling_faults(self, began: Callable[[], bool]) -> Iterator[None]:
+        """Errors of the vendor's client and of the connection leave as faults; all others as they are."""
+        try:
+            yield
+        except (faults.CallFault, Endless):
+            raise
+        except Exception as error:
+            fault = fault_of(error, self.endpoint, began=began(), seconds=self.seconds, now=self.time_of_day())
+            if fault is None:
+                raise
+            raise fault from None
 
 
 class Adapter(Protocol):

@@ -16,7 +16,7 @@ from citewell.domain.chat import ChatRequest, FinishReason, Usage
 from citewell.models import faults
 from citewell.models.endpoints import Endpoint
 from citewell.models.exchange import Exchange, load_client, read_body
-from citewell.models.incoming import Endless, Piece, max_bytes
+from citewell.models.incoming import Piece, max_bytes
 from citewell.models.instructing import instructed
 
 _MOST_REFUSALS = 5
@@ -88,7 +88,7 @@ async def _exchanged(exchange: Exchange, form: _Form) -> AsyncGenerator[Piece, N
             http_client=http,
         )
         exchange.sent()
-        try:
+        with exchange.telling_faults(lambda: watch.began):
             if exchange.is_streamed:
                 async with aclosing(_streamed(client, exchange, form)) as pieces:
                     has_finished = False
@@ -102,13 +102,6 @@ async def _exchanged(exchange: Exchange, form: _Form) -> AsyncGenerator[Piece, N
             else:
                 raw = await client.chat.completions.with_raw_response.create(**_arguments(exchange, form))
                 yield _whole(read_body(raw.http_response.content, exchange.endpoint), exchange.endpoint)
-        except (faults.CallFault, Endless):
-            raise
-        except Exception as error:
-            fault = exchange.fault_of(error, began=watch.began)
-            if fault is None:
-                raise
-            raise fault from None
 
 
 async def _streamed(client: Any, exchange: Exchange, form: _Form) -> AsyncGenerator[Piece, None]:
