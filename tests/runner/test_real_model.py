@@ -15,7 +15,7 @@ from citewell.app import Engine
 from citewell.domain.library import AddReport
 from citewell.domain.runs import RunResult
 from citewell.settings import Settings
-from runner.test_model_runs import displayed
+from runner.scripted_runs import displayed
 from runner.test_runs import NOTES, collect
 
 Write = Callable[[dict[str, str | bytes]], Path]

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from citewell.surfaces.schemas import json_schema
-from runner.test_model_runs import GOOD, PRICES, plans, writes
+from runner.scripted_runs import GOOD, PRICES, plans, writes
 from runner.test_runs import NOTES
 from support.model_script import Script, fails, says, stalls
 from support.model_server import ScriptedModelServer, refused_url

@@ -1,0 +1,104 @@
+"""Runs over one small corpus and a scripted model server: what the tests of models in runs stand on."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from citewell.app import Engine
+from citewell.domain.events import RunEvent
+from citewell.domain.library import AddReport
+from citewell.domain.runs import ModelChoice, RunResult
+from citewell.settings import Settings
+from runner.test_runs import collect
+from support.model_script import (
+    ModelRequest,
+    Reply,
+    Script,
+    says,
+)
+from support.model_server import ScriptedModelServer
+
+Write = Callable[[dict[str, str | bytes]], Path]
+AddPath = Callable[..., AddReport]
+QUESTION = "Who lit the lamp?"
+GOOD = "Josiah Pell lit the lamp on 14 November 1859 {lit}."
+PRICES = "openai:test=1000/1000"
+
+
+def mark(request: ModelRequest, words: str) -> str:
+    """The mark of the passage that has these words, as the prompt shows it."""
+    found = re.search(rf"^(\[\d+\.\d+\]) .*{re.escape(words)}", request.prompt, re.MULTILINE)
+    assert found, f"{words!r} is not in the prompt:\n{request.prompt}"
+    return found[1]
+
+
+def writes(*drafts: str) -> Callable[[ModelRequest], Reply]:
+    """Writes these drafts, one a call; `{lit}` becomes the mark of the passage that says who lit the lamp."""
+    left = list(drafts)
+
+    def reply(request: ModelRequest) -> Reply:
+        draft = left.pop(0) if len(left) > 1 else left[0]
+        return says(draft.replace("{lit}", mark(request, "lit by")).replace("{oil}", mark(request, "oil for the lamp")))
+
+    return reply
+
+
+class Bench:
+    """One corpus, one scripted model."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+
+    def run(
+        self,
+        script: Script,
+        question: str = QUESTION,
+        *,
+        deadline: float | None = None,
+        choice: ModelChoice | None = None,
+        url: str = "",
+        **settings: Any,
+    ) -> tuple[list[RunEvent], RunResult, Sequence[ModelRequest]]:
+        with ScriptedModelServer(script) as server:
+            chosen = {"model": "openai:test", "model_base_url": url or server.base_url, **settings}
+            engine = Engine(Settings(data_dir=self._data_dir, **chosen))
+            try:
+                events, result = asyncio.run(
+                    collect(engine.research(question, deadline_seconds=deadline, models=choice))
+                )
+                assert engine.runs.replay(result.run_id).identical
+            finally:
+                engine.close()
+        return events, result, server.requests
+
+
+def decisions(events: list[RunEvent], name: str) -> list[dict[str, Any]]:
+    return [event.body["data"] for event in events if event.kind == "decision_made" and event.body["name"] == name]
+
+
+def displayed(events: list[RunEvent]) -> tuple[list[str], list[int]]:
+    """The sentences shown while the answer was written, and the numbers of those taken back."""
+    bodies = [event.body for event in events if event.kind == "display_updated"]
+    shown = [body["shown"]["text"] for body in bodies if "shown" in body]
+    return shown, [index for body in bodies if "retracted" in body for index in body["retracted"]["indexes"]]
+
+
+def assert_evidence_stays(result: RunResult) -> None:
+    assert result.pack is not None
+    assert result.pack.evidence
+    assert (result.answer, result.citations, result.sentences) == ("", (), ())
+    assert result.failure is not None
+    assert result.failure.message
+
+
+def plans(reply: Reply | str, answer: str = GOOD) -> Callable[[ModelRequest], Reply]:
+    def script(request: ModelRequest) -> Reply:
+        if "You do not answer the question" in request.prompt:
+            return says(reply) if isinstance(reply, str) else reply
+        return writes(answer)(request)
+
+    return script
