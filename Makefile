@@ -13,7 +13,7 @@ demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 test: $(TEST_STAMP) check  ## everything: lint, types, layers, docs, and the whole suite
 	$(BIN)/pytest -n 2 --dist worksteal
 
-quick: $(STAMP)  ## the inner loop: everything that takes no real killing or large input
+quick: $(TEST_STAMP)  ## the inner loop: everything that takes no real killing or large input
 	$(BIN)/pytest -q -n 2 -m "not slow"
 
 check: $(STAMP)  ## ruff, mypy, layers, generated docs
