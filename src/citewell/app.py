@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, DocumentView, SourceType
@@ -46,13 +46,14 @@ if TYPE_CHECKING:
     )
     from citewell.domain.packs import ResearchPack
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
-    from citewell.domain.runs import ModelChoice, RunProfile, RunResult, Surface
+    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.models.embeddings import Embedder, OpenEmbedder
-    from citewell.recording.store import RunStore
+    from citewell.recording.store import SqliteRuns
     from citewell.retrieval.semantic import SemanticLane
-    from citewell.runner.desk import RunDesk
     from citewell.runner.driver import Perform
+    from citewell.runner.machine import Machine
+    from citewell.runner.service import RunService
 
 MAX_TOPIC_CHARS = 200
 
@@ -84,9 +85,14 @@ class Engine:
     """Everything Citewell can do, independent of how it is called."""
 
     def __init__(
-        self, settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None
+        self,
+        settings: Settings,
+        clock: Clock | None = None,
+        open_embedder: OpenEmbedder | None = None,
+        machine: Machine | None = None,
     ) -> None:
         self.settings = settings
+        self._machine = machine
         self._clock = clock or SystemClock()
         self._chats: dict[str, ChatModel] = {}
         self._open_embedder = open_embedder or self._chosen_embedder
@@ -96,21 +102,28 @@ class Engine:
         return SqliteCorpus(self.settings.corpus_path)
 
     @cached_property
-    def run_store(self) -> RunStore:
-        from citewell.recording.store import RunStore
+    def run_store(self) -> SqliteRuns:
+        from citewell.recording.store import SqliteRuns
 
-        return RunStore(self.settings.runs_path)
+        return SqliteRuns(self.settings.runs_path, self._clock)
 
     @cached_property
-    def runs(self) -> RunDesk:
+    def runs(self) -> RunService:
         """Runs: start, resume, watch, replay, compare, put away."""
-        from citewell.runner.desk import RunDesk
+        from citewell.runner.service import RunService
 
-        return RunDesk(lambda: self.run_store, self._outside, self._clock, self.settings.data_dir, self._redact)
+        return RunService(
+            lambda: self.run_store,
+            self._effects,
+            self._clock,
+            self.settings.data_dir,
+            self._redact,
+            machine=self._machine,
+        )
 
-    def _outside(self, run_id: str | None) -> Perform:
+    def _effects(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
-        from citewell.runner.outside import Outside
+        from citewell.runner.effects import Effects
 
         def view(lookup: str, query: str, max_chars: int) -> DocumentView:
             return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars)
@@ -118,7 +131,7 @@ class Engine:
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
-        return Outside(self.corpus, view, keep, self.semantic_lane, self.chat, self._redact, self.reranker).perform
+        return Effects(self.corpus, view, keep, self.semantic_lane, self.chat, self._redact, self.reranker).perform
 
     def chat(self, model: str) -> ChatModel:
         """The language model of that name; the key that is set goes to the provider it is set for, and to no other."""
@@ -169,7 +182,9 @@ class Engine:
                 return "off"
 
     def close(self) -> None:
-        self.__dict__.pop("runs", None)
+        """Interrupt what runs here, resumably, and close every file."""
+        if "runs" in self.__dict__:
+            self.__dict__.pop("runs").close()
         for name in ("corpus", "run_store"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
@@ -236,7 +251,7 @@ class Engine:
         self.corpus.remove(unique)
         self.corpus.database.fold_log()
         if purged:
-            self.run_store.database.fold_log()
+            self.run_store.shrink()
         dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(path))
         from citewell.domain.library import RemoveReport
 
@@ -374,7 +389,7 @@ class Engine:
                 return pack
             return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
 
-    def research(
+    def start_research(
         self,
         question: str,
         *,
@@ -386,27 +401,60 @@ class Engine:
         deadline_seconds: float | None = None,
         traced: bool = True,
         models: ModelChoice | None = None,
-    ) -> AsyncIterator[RunEvent | RunResult]:
-        """Answer a question in a recorded run; events come as they happen, the result comes last."""
+        conversation: Conversation | None = None,
+    ) -> str:
+        """Begin to answer a question in a recorded run, and return its id; the run outlives whoever asks."""
+        request = self.run_request(
+            question,
+            options=options,
+            filters=filters,
+            surface=surface,
+            profile=profile,
+            max_evidence_chars=max_evidence_chars,
+            deadline_seconds=deadline_seconds,
+            models=models,
+            conversation=conversation,
+        )
+        return self.runs.start(request, traced=traced)
+
+    def research(self, question: str, *, traced: bool = True, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
+        """Answer a question in a recorded run and watch it; the result comes last. Options as for `start_research`."""
+        return self.runs.watched(self.run_request(question, **options), traced=traced)
+
+    def run_request(
+        self,
+        question: str,
+        *,
+        options: PackOptions | None = None,
+        filters: Filters | None = None,
+        surface: Surface = "cli",
+        profile: RunProfile = "local",
+        max_evidence_chars: int | None = None,
+        deadline_seconds: float | None = None,
+        models: ModelChoice | None = None,
+        conversation: Conversation | None = None,
+    ) -> RunRequest:
+        """What a run is to do, checked: everything it depends on beside the corpus."""
         from citewell.domain.runs import ModelChoice, RunRequest
-        from citewell.planning.chat_prompt import checked_prompt
+        from citewell.planning.chat_prompt import asked_in
         from citewell.runner.choosing import model_use
         from citewell.runner.profiles import PROFILES
         from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
 
+        chosen = options or PackOptions()
         evidence_chars = MAX_EVIDENCE_CHARS if max_evidence_chars is None else max_evidence_chars
         if profile not in PROFILES:
             raise BadInput(f"The profile '{profile}' is not available.", fix=f"Choose from: {', '.join(PROFILES)}.")
-        chosen = options or PackOptions()
         limits = OPTION_PROFILES["cli"].limits(
             chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
         )
         if chosen.limit is None:
             limits = replace(limits, limit=PROFILES[profile].rows)
         check_between("max_evidence_chars", evidence_chars, 500, 500_000)
-        checked_prompt(check_question(question))
-        request = RunRequest(
-            question=canonicalize(check_question(question)),
+        typed = canonicalize(check_question(question))
+        current, told = asked_in(typed, conversation)
+        return RunRequest(
+            question=current,
             profile=profile,
             surface=surface,
             filters=filters or Filters(),
@@ -417,8 +465,9 @@ class Engine:
             deadline_seconds=deadline_seconds,
             models=model_use(self.settings, self.chat, models or ModelChoice()),
             semantic=self._semantic_use(chosen.semantic),
+            conversation=told,
+            original_question=typed if typed != current else "",
         )
-        return self.runs.start(request, traced=traced)
 
     def show_run(self, run_id: str, *, with_events: bool = False) -> RunView:
         """A run as it was, and what became of its sources since."""
@@ -449,7 +498,7 @@ class Engine:
         """What is configured, reachable and missing, with the fix for each."""
         from citewell.diagnosis import examine
 
-        return examine(self.settings)
+        return examine(self.settings, self._clock)
 
 
 def _topic(topic: str | None) -> str | None:

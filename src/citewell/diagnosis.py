@@ -15,6 +15,7 @@ from citewell import __version__
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.library import Check, DoctorReport
+from citewell.domain.ports import Clock
 from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint
@@ -23,7 +24,7 @@ from citewell.models.minilm import weights_folder
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
-from citewell.recording.store import RunStore
+from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings, view_settings
 
 SAFE_SQLITE = (3, 51, 3)
@@ -37,13 +38,13 @@ _READERS = (
 )
 
 
-def examine(settings: Settings) -> DoctorReport:
+def examine(settings: Settings, clock: Clock) -> DoctorReport:
     """Look at everything a user may have to put right."""
     checks = (
         *_platform(),
         *_data_folder(settings),
         *_corpus(settings),
-        *_runs(settings),
+        *_runs(settings, clock),
         *_readers(),
         *_ocr(),
         *_model(settings),
@@ -121,12 +122,12 @@ def _roots(corpus: SqliteCorpus) -> Iterator[Check]:
             yield Check(f"collection {info.name}", "warning", f"{info.root} is not there", fix)
 
 
-def _runs(settings: Settings) -> Iterator[Check]:
+def _runs(settings: Settings, clock: Clock) -> Iterator[Check]:
     if not settings.runs_path.exists():
         yield Check("runs", "ok", "no run recorded yet")
         return
     try:
-        runs = RunStore(settings.runs_path)
+        runs = SqliteRuns(settings.runs_path, clock)
     except CitewellError as error:
         yield Check("runs", "error", error.message, error.fix)
         return

@@ -11,12 +11,12 @@ import msgspec
 from citewell.domain.answers import CheckedSentence, Citation, Draft, DraftSentence, Gate, Quote, Truncation
 from citewell.domain.counts import CorpusMatches
 from citewell.domain.documents import Span
-from citewell.domain.events import RunEvent
+from citewell.domain.events import Entry, RunEvent
 from citewell.domain.evidence import EvidenceRow, Signal
 from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.domain.runs import FlowLedger, RunMetrics, RunRequest, RunResult
-from citewell.recording.log import LOG_SCHEMA, Entry, chained
+from citewell.recording.log import LOG_SCHEMA, chained
 from citewell.recording.trace import write_trace
 
 RUN_ID = "20260101T120000-0badc0de"
@@ -148,7 +148,18 @@ def events(of: RunResult, at: str = "2026-01-01T12:00:00", *, more: tuple[Entry,
             [Entry("observation_recorded", {"answers": "d1", "kind": "io", "elapsed": 0.2, "observation": observed})],
         ),
         ("220", [_decision("retrieved", keys=["note:vault/tides"], recall_note="1 of 3 matching documents shown.")]),
-        ("230", [_decision("judged", verdict="enough_evidence", reason="every concept is met", missing_concepts=[])]),
+        (
+            "230",
+            [
+                _decision(
+                    "judged",
+                    verdict="enough_evidence",
+                    reason="every concept is met",
+                    missing_concepts=[],
+                    retry_action="none",
+                )
+            ],
+        ),
         ("250", [*more, _finished(of)]),
     ]
     made: list[RunEvent] = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from citewell.domain import decisions as decided
 from citewell.domain.answers import Contradiction
+from citewell.domain.events import Entry
 from citewell.domain.runs import Failure, RunResult
-from citewell.recording.log import Entry, chained
-from citewell.recording.markdown import escape, fence, wikilink
+from citewell.recording.log import chained
+from citewell.recording.markdown import code, escape, fence, wikilink
 from citewell.recording.rendering import render_markdown
 from citewell.recording.timeline import decision_in_words
 from citewell.recording.trace import read_trace, write_trace
@@ -240,27 +243,47 @@ There was enough evidence for an answer. (`enough_evidence`)
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "words"),
+    ("decision", "words"),
     [
-        ("planned", {"variants": ["a", "b"], "concepts": ["tide"]}, "planned 2 searches for tide"),
-        ("judged", {"verdict": "weak", "reason": "thin", "missing_concepts": ["moon"], "retry_action": "retry"},
-         "judged `weak`: thin; missing moon; next `retry`"),
-        ("retried", {"accepted": ["note:a"], "rejected": []}, "searched again: accepted `note:a`, rejected nothing"),
-        ("expanded", {"accepted": [], "rejected": ["note:b"]}, "followed links: accepted nothing, rejected `note:b`"),
-        ("prepared", {"sources": ["note:a"], "chars": 90}, "gave 1 sources, 90 characters, to the answer"),
-        ("drafted", {"sentences": 2, "refused": False, "reason": ""}, "drafted 2 sentences"),
-        ("drafted", {"sentences": 0, "refused": True, "reason": "no passage"}, "declined to answer (no passage)"),
-        ("verified", {"failed_gates": []}, "every gate passed"),
-        ("verified", {"failed_gates": ["cited"]}, "verification failed: `cited`"),
-        ("gathering_ended", {"why": "the time is over"}, "gathering ended: the time is over"),
-        ("action_failed", {"stage": "read", "code": "locked", "message": "a <b>"},
+        (decided.SearchesPlanned("tide", ("tide",), ("tide",), ("a", "b"), "off"), "planned 2 searches for tide"),
+        (decided.CoverageJudged("weak_evidence", "thin", ("moon",), "focused_retry"),
+         "judged `weak_evidence`: thin; missing moon; next `focused_retry`"),
+        (decided.RetryMerged((), ("note:a",), ()), "searched again: accepted `note:a`, rejected nothing"),
+        (decided.ExpansionMerged((), ("note:b",)), "followed links: accepted nothing, rejected `note:b`"),
+        (decided.EvidencePrepared(("note:a",), 90), "gave 1 sources, 90 characters, to the answer"),
+        (decided.AnswerDrafted(2, False, ""), "drafted 2 sentences"),
+        (decided.AnswerDrafted(0, True, "no passage"), "declined to answer (no passage)"),
+        (decided.AnswerVerified((), 0.0), "every gate passed"),
+        (decided.AnswerVerified(("cited",), 0.0), "verification failed: `cited`"),
+        (decided.GatheringEnded("the time is over"), "gathering ended: the time is over"),
+        (decided.ActionGivenUp("read", "locked", "a <b>"),
          "`read` failed: a &lt;b&gt; (`locked`)"),
-        ("stopped", {"stop_reason": "cancelled", "why": "on request"}, "stopped, `cancelled`: on request"),
-        ("something_new", {"b": 1, "a": "<x>"}, "decided `something_new` a: &lt;x&gt;, b: 1"),
+        (decided.RunStopped("cancelled", "on request"), "stopped, `cancelled`: on request"),
+        (decided.OtherDecision("something_new", {"b": 1, "a": "<x>"}), "decided `something_new` a: &lt;x&gt;, b: 1"),
     ],
 )  # fmt: skip
-def test_a_decision_is_told_in_words(name: str, data: dict[str, object], words: str) -> None:
-    assert decision_in_words(name, data) == words
+def test_a_decision_is_told_in_words(decision: decided.Decision, words: str) -> None:
+    assert decision_in_words(decision) == words
+
+
+def test_every_decision_has_words_of_its_own() -> None:
+    told = {decision_in_words(_any(form)) for form in decided.DECISION_TYPES.values()}
+    assert not told & {code(name) for name in decided.DECISION_TYPES}
+
+
+def _any(form: type[Any]) -> decided.Decision:
+    """A decision of this type with something in every field."""
+    hints = get_type_hints(form)
+    by_kind = {str: "words", int: 1, float: 0.5, bool: True}
+
+    def value(hint: Any) -> object:
+        if "tuple" in str(hint):
+            return ("a",)
+        return by_kind.get(hint, 1.0 if "float" in str(hint) else "words")
+
+    values = {field.name: value(hints[field.name]) for field in fields(form)}
+    decision: decided.Decision = form(**values)
+    return decision
 
 
 def test_a_body_of_any_shape_is_told_somehow() -> None:

@@ -16,9 +16,10 @@ import msgspec
 import pytest
 
 from citewell.domain.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
+from citewell.domain.events import Entry
 from citewell.domain.runs import Failure
 from citewell.recording.folders import FILES, MARKER
-from citewell.recording.log import Entry, verify_chain
+from citewell.recording.log import verify_chain
 from citewell.recording.trace import read_trace, trace_folder, write_trace
 from citewell.recording.trace_document import TRACE_SCHEMA
 from recording.builders import (
@@ -40,14 +41,14 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     folder = write_trace(tmp_path, made, events(made), SYNTHESIS_INPUT, plan())
     trace = read_trace(folder)
     assert folder == tmp_path / "research-runs" / RUN_ID
-    assert (trace.run_id, trace.plan, trace.synthesis_input) == (RUN_ID, plan(), SYNTHESIS_INPUT)
+    assert (trace.run_id, trace.planner_output, trace.synthesis_input) == (RUN_ID, None, SYNTHESIS_INPUT)
     assert trace.events == tuple(events(made))
     document = trace.document
     assert (document.schema_version, document.surface, document.question) == (TRACE_SCHEMA, "cli", made.question)
     assert (document.pack, document.flow, document.failure) == (made.pack, made.flow, None)
-    assert (document.created_at, document.finished_at) == ("2026-01-01T12:00:00.000Z", "2026-01-01T12:00:00.250Z")
+    assert (document.started_at, document.completed_at) == ("2026-01-01T12:00:00.000Z", "2026-01-01T12:00:00.250Z")
     assert (document.synthesis.answer, document.synthesis.citations) == (made.answer, made.citations)
-    assert document.pinned_keys == ("note:vault/tides",)
+    assert document.chat_continuity.pinned_evidence_keys == ("note:vault/tides",)
     assert document.metrics.artifact_bytes == sum(artifact.bytes for artifact in document.artifacts)
 
 
@@ -150,7 +151,7 @@ def test_failed_and_cancelled_runs_leave_a_valid_partial_trace(tmp_path: Path) -
         pack=None,
     )
     trace = read_trace(write_trace(tmp_path, made, events(made), "", None))
-    assert (trace.plan, trace.document.pack, trace.synthesis_input) == (None, None, "")
+    assert (trace.planner_output, trace.document.pack, trace.synthesis_input) == (None, None, "")
     assert trace.document.failure == made.failure
     assert "The corpus is locked." in trace.markdown
 

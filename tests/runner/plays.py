@@ -7,6 +7,7 @@ from citewell.domain.answers import (
     Draft,
     DraftSentence,
     Gate,
+    PreparedSource,
     PreparedSynthesis,
     Quote,
     Truncation,
@@ -49,8 +50,13 @@ def pack(*rows: EvidenceRow, missing: tuple[str, ...] = (), question: str = "Who
     return ResearchPack(question, "evidence_only", plan(question), coverage, rows, (), ())
 
 
+def source(key: str, n: int = 1, text: str = "The lamp was lit by Pell.") -> PreparedSource:
+    span = Span(f"{HASH[:12]}:0-{len(text)}", 0, len(text), HASH)
+    return PreparedSource(n, key, key, "vault_note", "user_note", text, span)
+
+
 def prepared() -> PreparedSynthesis:
-    return PreparedSynthesis("Who lit the lamp?", (), Truncation(24_000, 10), "text", {})
+    return PreparedSynthesis("Who lit the lamp?", (source("note:a"),), Truncation(24_000, 10), "text", {})
 
 
 def draft(*, refused: bool = False) -> Draft:

@@ -82,9 +82,8 @@ def decisions(events: list[RunEvent], name: str) -> list[dict[str, Any]]:
 
 def displayed(events: list[RunEvent]) -> tuple[list[str], list[int]]:
     """The sentences shown while the answer was written, and the numbers of those taken back."""
-    bodies = [event.body for event in events if event.kind == "display_updated"]
-    shown = [body["shown"]["text"] for body in bodies if "shown" in body]
-    return shown, [index for body in bodies if "retracted" in body for index in body["retracted"]["indexes"]]
+    shown = [event.body["text"] for event in events if event.kind == "sentence_shown"]
+    return shown, [index for event in events if event.kind == "sentence_retracted" for index in event.body["indexes"]]
 
 
 def assert_evidence_stays(result: RunResult) -> None:

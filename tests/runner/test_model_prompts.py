@@ -11,6 +11,8 @@ from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
 from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
+from citewell.recording.log import MemoryLog
+from citewell.runner.playback import replay
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
@@ -21,7 +23,7 @@ from runner.scripted_runs import (
     plans,
     writes,
 )
-from runner.test_runs import collect
+from runner.test_runs import drive
 from support.model_script import (
     says,
     stalls,
@@ -75,19 +77,14 @@ def test_what_a_model_echoes_of_a_key_is_not_recorded(bench: Bench) -> None:
 
 
 def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_call_again(bench: Bench) -> None:
-    from citewell.recording.log import MemoryLog
-    from citewell.runner.driver import Driver
-    from citewell.runner.playback import fold, replay
-
-    events, result, _ = bench.run(plans("{}"), planner_model="openai:test")
+    whole, result, _ = bench.run(plans("{}"), planner_model="openai:test")
+    events = [event for event in whole if not event.kind.startswith("trace_")]
     paid = [n for n, event in enumerate(events) if event.kind == "observation_recorded" and _answers_ask(event)]
     for cut in range(1, len(events)):
-        log = MemoryLog(result.run_id)
-        log._events = list(events[:cut])
+        log = MemoryLog(result.run_id, events[:cut])
         with ScriptedModelServer(plans("{}")) as server:
             engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
-            driver = Driver(log, engine._outside(None), engine._clock)
-            _, again = asyncio.run(collect(driver.resume(fold(events[:cut]))))
+            again = drive(log, engine._effects(None), engine._clock, is_resumed=True)
             engine.close()
         assert again.answer == result.answer, f"cut behind entry {cut}"
         assert len(server.requests) == len([n for n in paid if n >= cut]), f"cut behind entry {cut}"
@@ -103,9 +100,9 @@ def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench
     with ScriptedModelServer(writes(GOOD)) as server:
         engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
         with pytest.raises(BadInput, match="would ask again"):
-            asyncio.run(engine.runs.diff(result.run_id, None))
+            engine.runs.diff(result.run_id, None)
         assert server.requests == []
-        assert asyncio.run(engine.runs.diff(result.run_id, None, ask_models=True)).same
+        assert engine.runs.diff(result.run_id, None, ask_models=True).same
         assert len(server.requests) == 1
         engine.close()
 

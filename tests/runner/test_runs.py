@@ -15,15 +15,17 @@ from pathlib import Path
 import pytest
 
 from citewell.app import Engine
-from citewell.domain.errors import BadInput, CitewellError, Unavailable, WorkFailed
-from citewell.domain.events import RunEvent
+from citewell.domain.errors import BadInput, CitewellError, LeaseLost, Unavailable, WorkFailed
+from citewell.domain.events import Entry, RunEvent
 from citewell.domain.library import AddReport
-from citewell.domain.runs import RunResult, RunSummary
-from citewell.recording.log import Entry, MemoryLog
-from citewell.recording.owners import this_process
+from citewell.domain.ports import Clock
+from citewell.domain.runs import RunRequest, RunResult, RunSummary
+from citewell.recording.log import MemoryLog
+from citewell.recording.owners import new_token, this_process
+from citewell.recording.store import SqliteRuns
 from citewell.runner.actions import Action, Observation
 from citewell.runner.driver import Driver, Perform
-from citewell.runner.playback import fold, replay
+from citewell.runner.playback import fold, opening_entry, replay
 from citewell.runner.result import result_of
 from citewell.settings import Settings
 from runner.plays import request
@@ -81,7 +83,7 @@ def test_a_trace_is_complete_and_private(corpus: Engine) -> None:
     assert result.trace_path is not None
     folder = corpus.settings.data_dir / result.trace_path
     names = {path.name for path in folder.iterdir()}
-    assert {"run.md", "run.json", "planner-output.json", "synthesis-input.md", "log.jsonl", ".complete"} <= names
+    assert {"run.md", "run.json", "planner-input.md", "synthesis-input.md", "log.jsonl", ".complete"} == names
     assert folder.stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
     trace = json.loads((folder / "run.json").read_text("utf-8"))
@@ -155,7 +157,8 @@ def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> Non
 
 def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeating_work(corpus: Engine) -> None:
     """Cut the log behind every entry, resume, and count what is done again: nothing that was recorded."""
-    events, result = ask(corpus)
+    whole, result = ask(corpus)
+    events = [event for event in whole if not event.kind.startswith("trace_")]
     performed: list[str] = []
 
     def counting(perform: Perform) -> Perform:
@@ -168,43 +171,97 @@ def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeati
     recorded_io = [event for event in events if event.kind == "observation_recorded" and event.body["kind"] == "io"]
     for cut in range(1, len(events)):
         kept = events[:cut]
-        log = MemoryLog(result.run_id)
-        log._events = list(kept)
-        driver = Driver(log, counting(corpus._outside(None)), corpus._clock)
+        log = MemoryLog(result.run_id, kept)
         performed.clear()
-        _, again = asyncio.run(collect(driver.resume(fold(kept))))
+        again = drive(log, counting(corpus._effects(None)), corpus._clock, is_resumed=True)
         assert without_time(again) == without_time(result), f"cut behind entry {cut}"
         before = [event for event in kept if event in recorded_io]
         assert len(performed) == len(recorded_io) - len(before), f"cut behind entry {cut}"
         assert replay(log.events()) == again
 
 
+def drive(log: MemoryLog, perform: Perform, clock: Clock, *, is_resumed: bool = False) -> RunResult:
+    """Execute a log to its end."""
+
+    async def run() -> RunResult:
+        position = fold(log.events())
+        state = await Driver(log, perform, clock).run(position, is_resumed=is_resumed)
+        return result_of(log.run_id, state, position.tool_version)
+
+    return asyncio.run(run())
+
+
+def begun(run_id: str, wanted: RunRequest) -> MemoryLog:
+    """A log in which a run has only been asked for."""
+    log = MemoryLog(run_id)
+    log.append([opening_entry(wanted)], "2026-01-01T00:00:00.000Z")
+    return log
+
+
+def stored_copy(store: SqliteRuns, events: list[RunEvent], run_id: str, owner: str | None) -> None:
+    """The beginning of a run under another id, owned by somebody."""
+    request_of = events[0].body["request"]
+    at = "2026-01-01T00:00:00.000Z"
+    summary = RunSummary(
+        *(run_id, "running" if owner else "interrupted", None, "local", "cli"),
+        *(request_of["question"], at, at, events[0].body["tool_version"]),
+    )
+    entries = [Entry(event.kind, event.body) for event in events]
+    held = owner or new_token()
+    store.create(summary, entries[0], held, "2026-01-01T12:00:00.000Z")
+    store.append(run_id, entries[1:], at, held)
+    if owner is None:
+        store.release(run_id, held, "interrupted", None, at)
+
+
 def test_a_run_whose_process_died_is_shown_as_interrupted_and_can_be_resumed(corpus: Engine) -> None:
     events, result = ask(corpus)
-    store = corpus.run_store
-    dead = f"{this_process().rpartition(':')[0].rpartition(':')[0]}:999999999:1"
-    summary = store.summary(result.run_id)
-    orphan = replace(summary, run_id="20260101T000000-00000001", status="running", stop_reason=None)
-    store.create(orphan, dead)
-    store.append(orphan.run_id, [Entry(event.kind, event.body) for event in events[:4]], "2026-01-01T00:00:00Z")
-    assert store.summary(orphan.run_id).status == "interrupted"
-    _, resumed = asyncio.run(collect(corpus.runs.resume(orphan.run_id)))
+    run_id = "20260101T000000-00000001"
+    dead = f"{this_process().rpartition(':')[0].rpartition(':')[0]}:999999999:1#0"
+    stored_copy(corpus.run_store, events[:4], run_id, dead)
+    assert corpus.run_store.summary(run_id).status == "interrupted"
+    corpus.runs.resume(run_id)
+    resumed = corpus.runs.wait(run_id)
     assert (resumed.status, resumed.answer) == ("done", result.answer)
-    assert corpus.runs.replay(orphan.run_id).identical
+    assert corpus.runs.replay(run_id).identical
+
+
+def test_a_run_on_another_host_is_left_alone_until_its_lease_runs_out(corpus: Engine) -> None:
+    events, _ = ask(corpus)
+    run_id = "20260101T000000-00000005"
+    stored_copy(corpus.run_store, events[:4], run_id, "another-host:1:1#0")
+    assert corpus.run_store.summary(run_id).status == "running"
+    with pytest.raises(Unavailable, match="another process"):
+        corpus.runs.resume(run_id)
+    assert corpus.runs.adopt() == ()
+    later = SqliteRuns(corpus.settings.runs_path, RealTime("2026-01-01T12:00:01.000Z"))
+    assert (later.summary(run_id).status, later.claimable(10)) == ("interrupted", [run_id])
+    later.close()
+
+
+def test_whoever_lost_a_run_to_another_process_can_add_nothing_to_it(corpus: Engine) -> None:
+    events, _ = ask(corpus)
+    store, run_id = corpus.run_store, "20260101T000000-00000006"
+    late = f"{this_process().rpartition(':')[0].rpartition(':')[0]}:999999999:1#0"
+    stored_copy(store, events[:4], run_id, late)
+    store.acquire(run_id, new_token(), "2026-01-01T12:00:00.000Z")
+    with pytest.raises(LeaseLost):
+        store.append(run_id, [Entry("run_interrupted", {})], "2026-01-01T00:00:00.000Z", late)
+    store.release(run_id, late, "cancelled", "cancelled", "2026-01-01T00:00:00.000Z")
+    assert store.summary(run_id).status == "running"
+    assert len(store.events(run_id)) == 4
 
 
 def test_two_processes_cannot_execute_the_same_run(corpus: Engine) -> None:
-    events, result = ask(corpus)
-    store = corpus.run_store
+    events, _ = ask(corpus)
     sleeper = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     try:
         host = this_process().rsplit(":", 2)[0]
         started = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
-        busy = replace(store.summary(result.run_id), run_id="20260101T000000-00000002", status="running")
-        store.create(busy, f"{host}:{sleeper.pid}:{started}")
-        store.append(busy.run_id, [Entry(event.kind, event.body) for event in events[:4]], "2026-01-01T00:00:00Z")
+        run_id = "20260101T000000-00000002"
+        stored_copy(corpus.run_store, events[:4], run_id, f"{host}:{sleeper.pid}:{started}#0")
         with pytest.raises(Unavailable, match="another process"):
-            asyncio.run(collect(corpus.runs.resume(busy.run_id)))
+            corpus.runs.resume(run_id)
     finally:
         sleeper.communicate()
 
@@ -212,7 +269,7 @@ def test_two_processes_cannot_execute_the_same_run(corpus: Engine) -> None:
 def test_a_finished_run_cannot_be_resumed_or_cancelled(corpus: Engine) -> None:
     _, result = ask(corpus)
     with pytest.raises(BadInput, match="ended already"):
-        asyncio.run(collect(corpus.runs.resume(result.run_id)))
+        corpus.runs.resume(result.run_id)
     with pytest.raises(BadInput, match="ended already"):
         corpus.runs.control(result.run_id, "cancel")
 
@@ -224,34 +281,40 @@ async def never(action: Action, on_text: Callable[[str], None]) -> Observation:
 
 
 def test_cancelling_reaches_a_hanging_action_at_once(corpus: Engine) -> None:
-    log = MemoryLog("20260101T000000-00000003")
+    log = begun("20260101T000000-00000003", request())
 
     async def run() -> RunResult:
-        driver = Driver(log, never, corpus._clock, poll_seconds=0.01)
+        driver: Driver
+
+        async def hanging(action: Action, on_text: Callable[[str], None]) -> Observation:
+            driver.tell("cancel")
+            return await never(action, on_text)
+
+        driver = Driver(log, hanging, corpus._clock)
         async with asyncio.timeout(2):
-            async for event in driver.start(request(), "0"):
-                if isinstance(event, RunResult):
-                    return event
-                if event.kind == "action_intended" and event.body["action"] == "Retrieve":
-                    log.request("cancel")
-        raise AssertionError("no result")
+            state = await driver.run(fold(log.events()))
+        return result_of(log.run_id, state)
 
     result = asyncio.run(run())
-    assert (result.status, result.stop_reason) == ("cancelled", "cancelled")
+    assert (result.status, result.stop_reason, result.answer_status) == ("cancelled", "cancelled", "error")
     assert replay_of(log) == result
 
 
 def test_a_hanging_action_meets_the_deadline(corpus: Engine) -> None:
-    log = MemoryLog("20260101T000000-00000004")
-    driver = Driver(log, never, RealTime(), poll_seconds=0.01)
-    _, result = asyncio.run(collect(driver.start(replace(request(), deadline_seconds=0.05), "0")))
+    log = begun("20260101T000000-00000004", replace(request(), deadline_seconds=0.05))
+    result = drive(log, never, RealTime())
     assert (result.stop_reason, result.answer) == ("timeout_exceeded", "")
     assert "incomplete" in result.answer_warnings
 
 
 class RealTime:
+    """Time that passes, on a day that does not."""
+
+    def __init__(self, now: str = "2026-01-01T00:00:00.000Z") -> None:
+        self._now = now
+
     def now(self) -> str:
-        return "2026-01-01T00:00:00.000Z"
+        return self._now
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -338,13 +401,13 @@ def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Engine, colu
 def test_two_runs_are_compared_and_a_run_with_today(corpus: Engine, vault: Write, add_path: AddPath) -> None:
     _, first = ask(corpus)
     _, second = ask(corpus, "Where did the lamp oil come from?")
-    found = asyncio.run(corpus.runs.diff(first.run_id, second.run_id))
+    found = corpus.runs.diff(first.run_id, second.run_id)
     assert not found.same
     assert "text_query" in found.plan
-    assert asyncio.run(corpus.runs.diff(first.run_id, None)).same
+    assert corpus.runs.diff(first.run_id, None).same
     root = vault({"New.md": "The lamp was lit by Ada Flett, says the lamp book of who lit the lamp."})
     add_path(root)
-    today = asyncio.run(corpus.runs.diff(first.run_id, None))
+    today = corpus.runs.diff(first.run_id, None)
     assert "note:vault/new" in today.evidence.added
 
 
@@ -359,37 +422,78 @@ def test_a_run_another_process_executes_can_be_followed(corpus: Engine) -> None:
 
 def test_an_interrupted_run_says_so_and_goes_on(corpus: Engine) -> None:
     async def interrupt() -> str:
-        stream = corpus.research("Who lit the lamp?")
-        run_id = ""
-        async for event in stream:
-            assert isinstance(event, RunEvent)
-            run_id = event.run_id
-            if event.kind == "stage_entered" and event.body["stage"] == "inspect_top":
+        run_id = corpus.start_research("Who lit the lamp?")
+        async for event in corpus.runs.follow(run_id):
+            if event.kind == "stage_entered" and event.body["stage"] == "retrieve":
                 break
-        await stream.aclose()  # type: ignore[attr-defined]
+        await asyncio.to_thread(corpus.runs.interrupt, run_id)
         return run_id
 
-    run_id = asyncio.run(interrupt())
+    with corpus.corpus.database.write():  # the texts cannot be kept meanwhile, so the run cannot end
+        run_id = asyncio.run(interrupt())
     assert corpus.run_store.summary(run_id).status == "interrupted"
-    _, result = asyncio.run(collect(corpus.runs.resume(run_id)))
+    corpus.runs.resume(run_id)
+    result = corpus.runs.wait(run_id)
     assert (result.run_id, result.status, result.answer_status) == (run_id, "done", "ok")
     assert corpus.runs.replay(run_id).identical
 
 
-def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Engine) -> None:
+def test_a_watcher_that_leaves_changes_nothing(corpus: Engine) -> None:
+    async def leave_at_once() -> str:
+        async for event in corpus.research("Who lit the lamp?"):
+            assert isinstance(event, RunEvent)
+            return event.run_id
+        raise AssertionError("nothing to see")
+
+    result = corpus.runs.wait(asyncio.run(leave_at_once()))
+    assert (result.status, result.answer_status) == ("done", "ok")
+
+
+def test_watchers_see_every_entry_from_where_they_want_without_gap_or_duplicate(corpus: Engine) -> None:
+    async def watch() -> list[list[int]]:
+        run_id = corpus.start_research("Who lit the lamp?")
+        found = await asyncio.gather(*(sequences(corpus, run_id, after) for after in (-1, -1, 3)))
+        return [*found, await sequences(corpus, run_id, 5)]
+
+    whole, other, late, afterwards = asyncio.run(watch())
+    assert whole == list(range(len(whole)))
+    assert (other, late, afterwards) == (whole, whole[4:], whole[6:])
+
+
+async def sequences(engine: Engine, run_id: str, after: int) -> list[int]:
+    return [event.sequence async for event in engine.runs.follow(run_id, after)]
+
+
+def test_runs_beyond_the_limit_wait_in_the_queue_and_are_executed_in_turn(corpus: Engine) -> None:
+    corpus.runs._max_running = 1
+    with corpus.corpus.database.write():  # the first cannot end meanwhile
+        first, second = (corpus.start_research("Who lit the lamp?") for _ in range(2))
+        assert corpus.run_store.summary(second).status == "queued"
+    assert [corpus.runs.wait(run_id).status for run_id in (first, second)] == ["done", "done"]
+    assert corpus.runs.replay(second).identical
+
+
+def test_a_run_that_was_only_queued_is_executed_by_whoever_adopts_it(corpus: Engine) -> None:
     events, result = ask(corpus)
-    store = corpus.run_store
-    for number, run_id in enumerate(("20260101T000000-0000000a", "20260101T000000-0000000b")):
-        summary: RunSummary = replace(store.summary(result.run_id), run_id=run_id, status="interrupted")
-        store.create(summary, f"nowhere-{number}:1:1")
-        store.append(run_id, [Entry(event.kind, event.body) for event in events[:9]], "2026-01-01T00:00:00Z")
-        with store.database.write() as connection:
-            connection.execute("UPDATE runs SET owner = NULL WHERE run_id = ?", (run_id,))
-    _, finished = asyncio.run(collect(corpus.runs.resume("20260101T000000-0000000a", finish=True)))
-    assert "incomplete" in finished.answer_warnings
+    run_id = "20260101T000000-00000007"
+    at = "2026-01-01T00:00:00.000Z"
+    summary = RunSummary(run_id, "queued", None, "local", "cli", result.question, at, at, result.tool_version)
+    corpus.run_store.create(summary, Entry(events[0].kind, events[0].body))
+    assert corpus.runs.adopt() == (run_id,)
+    assert corpus.runs.wait(run_id).answer == result.answer
+
+
+def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Engine) -> None:
+    events, _ = ask(corpus)
+    for run_id in ("20260101T000000-0000000a", "20260101T000000-0000000b"):
+        stored_copy(corpus.run_store, events[:9], run_id, None)
+    corpus.runs.resume("20260101T000000-0000000a", finish=True)
+    assert "incomplete" in corpus.runs.wait("20260101T000000-0000000a").answer_warnings
     report = corpus.runs.control("20260101T000000-0000000b", "cancel")
     assert report.status == "cancelled"
-    assert corpus.show_run("20260101T000000-0000000b").result is not None
+    shown = corpus.show_run("20260101T000000-0000000b").result
+    assert shown is not None
+    assert (shown.status, shown.trace_path) == ("cancelled", "research-runs/20260101T000000-0000000b")
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ CitewellError              every error a user may see; `fix` says what to do nex
 │   └── StoreUnusable      a database file that must not be touched: corrupt, foreign, newer
 ├── StoreFull              the disk or the database has no room; what was saved before is safe (exit 1)
 └── WorkFailed             the work was started and failed (exit 1)
-    └── Interrupted        the person stopped it; it can be resumed (exit 130)
+    ├── Interrupted        the person stopped it; it can be resumed (exit 130)
+    └── LeaseLost          another process has taken the run over; this one must stop writing to it
 
 A stopped run is a stop reason, not an exception. Surfaces map the class to an exit code or status in one place.
 """
@@ -56,6 +57,15 @@ class Interrupted(WorkFailed):
     def __init__(self, message: str, *, fix: str = "", run_id: str | None = None) -> None:
         super().__init__(message, fix=fix)
         self.run_id = run_id
+
+
+class LeaseLost(WorkFailed):
+    code = "lease_lost"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"Run {run_id} was taken over by another process.", fix=f"Follow it with 'citewell runs show {run_id}'."
+        )
 
 
 class Unreadable(CitewellError):

@@ -146,6 +146,8 @@ class QueryPlan:
     planner_model: str | None = None
     planner_error: str | None = None
     planner_status: PlannerStatus = "off"
+    # What is searched for where that is more than the question says: a follow-up with what it points back to.
+    retrieval_question: str = ""
 
     @property
     def required(self) -> tuple[Concept, ...]:

@@ -11,7 +11,10 @@ from citewell.domain.runs import RunResult, RunStatus, RunSummary
 
 @dataclass(frozen=True, slots=True)
 class RunList:
+    """The latest runs; `unreadable` names those whose row makes no sense."""
+
     runs: tuple[RunSummary, ...]
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ from citewell.domain.queries import Filters, Limits
 RunStatus = Literal["queued", "running", "interrupted", "done", "failed", "cancelled"]
 TERMINAL: frozenset[RunStatus] = frozenset({"done", "failed", "cancelled"})
 
+# What a person may ask of a run that is under way.
+Control = Literal["cancel", "finish"]
+
 StopReason = Literal[
     "enough_evidence",
     "no_evidence",
@@ -56,13 +59,44 @@ Stage = Literal[
     "persist_trace",
 ]
 
-Surface = Literal["cli", "web_chat", "web_research_api", "mcp", "eval"]
+# What a profile gives time to: several stages may share it.
+StageGroup = Literal["planning", "retrieval", "inspection", "synthesis", "verification", "trace"]
+STAGE_GROUPS: dict[str, StageGroup] = {
+    "plan": "planning",
+    "retrieve": "retrieval",
+    "optional_expand_or_retry": "retrieval",
+    "search": "retrieval",
+    "read": "retrieval",
+    "evaluate": "retrieval",
+    "inspect_top": "inspection",
+    "judge_coverage": "inspection",
+    "prepare_synthesis": "synthesis",
+    "synthesize": "synthesis",
+    "verify": "verification",
+    "persist_trace": "trace",
+}
+
+Surface = Literal["cli", "web_chat", "web_research_api", "mcp", "eval", "python", "rest", "note"]
 RunProfile = Literal["local", "chat", "deep", "report", "note"]
+# A whole answer, or the evidence alone.
+RunGoal = Literal["answer", "pack"]
+
+
+@dataclass(frozen=True, slots=True)
+class StageSeconds:
+    """How long a run may spend in each group of stages; what is still under way then is let go of."""
+
+    planning: float = 30.0
+    retrieval: float = 60.0
+    inspection: float = 30.0
+    synthesis: float = 85.0
+    verification: float = 30.0
+    trace: float = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Hard limits of a run; a limit of None is not set."""
+    """Hard limits of a run."""
 
     seconds: float
     retrieval_passes: int
@@ -71,13 +105,13 @@ class Budget:
     inspect_rows: int
     inspect_chars: int
     expansion_rows: int
-    syntheses: int
     repairs: int
     citations: int = 8
     rows: int = 8
-    loops: int = 0
-    reads: int = 0
-    queries: int = 0
+    steps: int = 40
+    # Actions that may reach outside at the same time.
+    parallel: int = 4
+    stages: StageSeconds = field(default_factory=StageSeconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +121,6 @@ class Spend:
     retrieval_passes: int = 0
     retries: int = 0
     expansions: int = 0
-    syntheses: int = 0
     repairs: int = 0
     model_calls: int = 0
     tokens: int = 0
@@ -155,6 +188,23 @@ class ModelUse:
 
 
 @dataclass(frozen=True, slots=True)
+class PriorQuestion:
+    """An earlier question of a conversation; its id is whatever the caller knows it by."""
+
+    id: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What came before a question. Earlier questions may lend their words; titles only hint at the focus."""
+
+    history: tuple[PriorQuestion, ...] = ()
+    pinned: tuple[str, ...] = ()
+    title_hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What was asked of a run: everything it depends on beside the corpus."""
 
@@ -169,6 +219,10 @@ class RunRequest:
     topic_brief: bool | None = None
     deadline_seconds: float | None = None
     semantic: SemanticUse = "off"
+    conversation: Conversation = field(default_factory=Conversation)
+    # As it was typed, headings and all, where that is more than the question.
+    original_question: str = ""
+    goal: RunGoal = "answer"
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]
@@ -221,6 +275,12 @@ class FlowLedger:
     def holds(self) -> bool:
         steps = (self.retrieved, self.admitted, self.in_prompt, self.cited)
         return all(set(later) <= set(earlier) for earlier, later in pairwise(steps))
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """What stands in a step without having been in the one before."""
+        steps = (self.retrieved, self.admitted, self.in_prompt, self.cited)
+        return tuple(dict.fromkeys(key for earlier, later in pairwise(steps) for key in later if key not in earlier))
 
 
 @dataclass(frozen=True, slots=True)

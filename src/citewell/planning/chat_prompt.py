@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from citewell.domain.errors import BadInput
+from citewell.domain.runs import Conversation, PriorQuestion
 
 _HEADINGS = {
     "current question:": "current",
@@ -55,6 +56,18 @@ def parse_chat_prompt(prompt: str) -> ChatPrompt:
     )
 
 
+def prompt_of(question: str, conversation: Conversation) -> ChatPrompt:
+    """A question with what came before it, as planning reads them."""
+    recent = tuple(prior.question for prior in conversation.history)
+    return ChatPrompt(question, recent, conversation.title_hints, conversation.pinned)
+
+
+def conversation_of(prompt: ChatPrompt) -> Conversation:
+    """What a chat-shaped prompt says of the questions before it, as values; they are known by their number."""
+    history = tuple(PriorQuestion(f"q{number}", text) for number, text in enumerate(prompt.recent, start=1))
+    return Conversation(history, prompt.pinned, prompt.titles)
+
+
 def checked_prompt(prompt: str) -> ChatPrompt:
     """A prompt taken apart, or a clear refusal of one that holds everything but a question."""
     parsed = parse_chat_prompt(prompt)
@@ -70,3 +83,17 @@ def _heading(line: str) -> tuple[str | None, str]:
         if lowered.startswith(heading):
             return name, stripped[len(heading) :].lstrip("* ")
     return None, line
+
+
+def asked_in(prompt: str, conversation: Conversation | None) -> tuple[str, Conversation]:
+    """The question of a prompt and what came before it: from its headings, and from what the caller says."""
+    parsed = checked_prompt(prompt)
+    told = conversation_of(parsed)
+    if conversation is None:
+        return parsed.current, told
+    merged = Conversation(
+        (*told.history, *conversation.history),
+        tuple(dict.fromkeys((*told.pinned, *conversation.pinned))),
+        tuple(dict.fromkeys((*told.title_hints, *conversation.title_hints))),
+    )
+    return parsed.current, merged

@@ -81,7 +81,16 @@ def plan_question(
         preferred_source_types=understood.recognised.source_types(question),
         topic=(named or _topic_of(question)) if with_brief else topic,
         include_topic_brief=with_brief,
+        retrieval_question=_retrieval_question(understood),
     )
+
+
+def _retrieval_question(understood: _Understood) -> str:
+    """A follow-up with what it points back to; nothing where a question stands on its own."""
+    if understood.earlier is None:
+        return ""
+    words = dict.fromkeys(token.text for token in (*understood.question.content, *understood.earlier.content))
+    return " ".join(words)
 
 
 def _understand(prompt: ChatPrompt) -> _Understood:

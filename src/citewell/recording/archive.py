@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from citewell.domain.errors import BadInput, NotFound, Unavailable, WorkFailed
-from citewell.recording.folders import FILES, MARKER, RUN_ID, disk_errors
-from citewell.recording.trace import MAX_TRACE_BYTES, read_trace, trace_from_files
+from citewell.recording.folders import ALL_FILES, MARKER, RUN_ID, disk_errors
+from citewell.recording.trace import read_trace, trace_from_files
+from citewell.recording.trace_contents import MAX_TRACE_BYTES
 from citewell.recording.trace_document import Trace
 
 MAX_DIRECTORY_BYTES = 16 * 1024
@@ -149,7 +150,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 def _check_member(member: zipfile.ZipInfo, run_id: str, name: str) -> None:
     shown = member.filename[:80]
-    if not RUN_ID.fullmatch(run_id) or name not in (*FILES, MARKER, ""):
+    if not RUN_ID.fullmatch(run_id) or name not in (*ALL_FILES, MARKER, ""):
         raise _refused(f"{shown!r} is not a file of a run")
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in (0, stat.S_IFREG if name else stat.S_IFDIR):

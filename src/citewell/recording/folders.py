@@ -16,15 +16,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from citewell.domain.errors import StoreFull, Unavailable
+from citewell.domain.errors import BadInput, StoreFull, Unavailable
 
 TRACES = "research-runs"
 MARKER = ".complete"
-FILES = ("log.jsonl", "planner-input.md", "planner-output.json", "run.json", "run.md", "synthesis-input.md")
+# Every trace has these; where a model planned, its reply stands beside them.
+FILES = ("log.jsonl", "planner-input.md", "run.json", "run.md", "synthesis-input.md")
+PLANNER_OUTPUTS = ("planner-output.json", "planner-output.txt")
+ALL_FILES = tuple(sorted((*FILES, *PLANNER_OUTPUTS)))
 
 RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
 _ASIDE = re.compile(rf"\.{RUN_ID.pattern}\.[0-9a-f]{{16}}\.(?:new|gone)")
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+
+def check_run_id(run_id: str) -> str:
+    """The id, if it is one: nothing else ever becomes part of a path."""
+    if not RUN_ID.fullmatch(run_id):
+        raise BadInput(f"{run_id!r} is not the id of a run.", fix="See 'citewell runs list'.")
+    return run_id
 
 
 @contextmanager
@@ -108,12 +118,12 @@ def take_away(place: Path, folder: int) -> None:
 
 def foreign_names(folder: int) -> list[str]:
     """What lies in the folder of a trace and is not part of it."""
-    return sorted(set(os.listdir(folder)) - {MARKER, *FILES})
+    return sorted(set(os.listdir(folder)) - {MARKER, *ALL_FILES})
 
 
 def discard(path: Path, folder: int) -> bool:
     """Remove the files we write, the marker first, and the folder if it is empty then; nothing else."""
-    for name in (MARKER, *FILES):
+    for name in (MARKER, *ALL_FILES):
         with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
             os.unlink(name, dir_fd=folder)
     try:

@@ -8,39 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from citewell.domain.errors import WorkFailed
-from citewell.domain.events import EventKind, RunEvent
+from citewell.domain.events import Entry, RunEvent
 
-LOG_SCHEMA = "run_log.v1"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Something to be put on record."""
-
-    kind: EventKind
-    body: dict[str, Any]
-
-
-class RunLog(Protocol):
-    """Where the entries of one run go."""
-
-    run_id: str
-
-    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
-        """Put entries on record, all or none."""
-        ...
-
-    def events(self) -> list[RunEvent]: ...
-
-    def controls(self) -> list[str]:
-        """What was asked of the run since it was last asked for: `cancel`, `finish`."""
-        ...
+LOG_SCHEMA = "run_log.v2"
+READABLE_SCHEMAS = ("run_log.v1", LOG_SCHEMA)
 
 
 def canonical_json(value: object) -> bytes:
@@ -88,22 +64,15 @@ def verify_chain(events: Sequence[RunEvent]) -> None:
 class MemoryLog:
     """A log that leaves nothing on disk: for runs without a trace, and for tests."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, events: Sequence[RunEvent] = ()) -> None:
         self.run_id = run_id
-        self._events: list[RunEvent] = []
-        self._controls: list[str] = []
+        self._events = list(events)
 
     def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
         added = chained(self.run_id, self._events[-1] if self._events else None, entries, at)
         self._events += added
         return added
 
-    def events(self) -> list[RunEvent]:
-        return list(self._events)
-
-    def request(self, control: str) -> None:
-        self._controls.append(control)
-
-    def controls(self) -> list[str]:
-        asked, self._controls = self._controls, []
-        return asked
+    def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
+        found = self._events[after + 1 :]
+        return found if limit is None else found[:limit]

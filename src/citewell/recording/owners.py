@@ -1,13 +1,18 @@
 """Who executes a run: a process, named so that another one can tell whether it is still alive.
 
-On another machine that shares the data folder this cannot be told; such an owner is taken to be alive.
+On this machine that is asked of the system; of a process on another machine only its lease tells.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
+from datetime import datetime, timedelta
 from pathlib import Path
+
+LEASE_SECONDS = 20.0
+RENEW_SECONDS = 5.0
 
 
 def this_process() -> str:
@@ -16,9 +21,14 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{pid}:{_started(pid)}"
 
 
+def new_token() -> str:
+    """The name of this process with something nobody else has: what a lease is held under."""
+    return f"{this_process()}#{secrets.token_hex(8)}"
+
+
 def is_alive(owner: str) -> bool:
-    """Whether the process with this name still runs."""
-    host, pid, started = owner.rsplit(":", 2)
+    """Whether the process with this name still runs, as far as this machine can tell."""
+    host, pid, started = owner.partition("#")[0].rsplit(":", 2)
     if host != socket.gethostname():
         return True
     try:
@@ -38,3 +48,9 @@ def _started(pid: int) -> str:
         return ""
     # State Z: the process is dead and only waits for its parent to notice.
     return "" if fields[0] == "Z" else fields[19]
+
+
+def lease_from(now: str) -> str:
+    """Until when a lease that is taken or renewed now holds."""
+    until = datetime.fromisoformat(now) + timedelta(seconds=LEASE_SECONDS)
+    return until.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -6,27 +6,32 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import apsw
 import msgspec
 
 from citewell.database.sqlite import Database, fetch_one, fetch_rows, fetch_value, load_schema
-from citewell.domain.errors import NotFound, Unavailable
-from citewell.domain.events import RunEvent
-from citewell.domain.runs import TERMINAL, RunStatus, RunSummary
-from citewell.recording.log import Entry, canonical_json, chained, touched, verify_chain
+from citewell.domain.errors import BadInput, LeaseLost, NotFound, Unavailable
+from citewell.domain.events import Entry, RunEvent
+from citewell.domain.ports import Clock
+from citewell.domain.run_store import RunMark, RunPage
+from citewell.domain.runs import TERMINAL, Control, RunStatus, RunSummary
+from citewell.recording.log import canonical_json, chained, touched, verify_chain
 from citewell.recording.owners import is_alive
 
 APPLICATION_ID = 0x43575231  # "CWR1"
 
 _SUMMARY = "run_id, status, stop_reason, profile, surface, question, created_at, updated_at, tool_version"
+_SELECT = f"SELECT {_SUMMARY}, owner, lease_until FROM runs"
 
 
-class RunStore:
-    """The store of runs."""
+class SqliteRuns:
+    """The store of runs in one SQLite file (`domain/run_store.py`)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         self.database = Database(path, load_schema("runs", APPLICATION_ID, "citewell.recording.migrations"))
+        self._clock = clock
 
     def close(self) -> None:
         self.database.close()
@@ -34,75 +39,122 @@ class RunStore:
     def count(self) -> int:
         return int(fetch_value(self.database.reader(), "SELECT count(*) FROM runs"))
 
-    def create(self, summary: RunSummary, owner: str) -> None:
-        """A new run, owned by the process that is about to execute it."""
+    def create(
+        self, summary: RunSummary, opening: Entry, token: str | None = None, lease_until: str | None = None
+    ) -> None:
+        """A new run with the first entry of its log, executed by whoever holds the token, or by nobody yet."""
         with self.database.write() as connection:
             connection.execute(
-                f"INSERT INTO runs({_SUMMARY}, owner) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                f"INSERT INTO runs({_SUMMARY}, owner, lease_until) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     *(summary.run_id, summary.status, summary.stop_reason, summary.profile, summary.surface),
-                    *(summary.question, summary.created_at, summary.updated_at, summary.tool_version, owner),
+                    *(summary.question, summary.created_at, summary.updated_at, summary.tool_version),
+                    *(token, lease_until),
                 ),
             )
+            _insert(connection, chained(summary.run_id, None, [opening], summary.created_at))
 
     def summary(self, run_id: str) -> RunSummary:
-        """A run as it stands; one whose process died is shown as interrupted."""
-        row = fetch_one(self.database.reader(), f"SELECT {_SUMMARY}, owner FROM runs WHERE run_id = ?", (run_id,))
+        """A run as it stands; one whose owner is gone is shown as interrupted."""
+        row = fetch_one(self.database.reader(), f"{_SELECT} WHERE run_id = ?", (run_id,))
         if row is None:
-            raise NotFound(f"There is no run {run_id}.", fix="See 'citewell runs list'.")
-        return _summary(row)
+            raise _no_run(run_id)
+        try:
+            return _summary(row, self._clock.now())
+        except msgspec.ValidationError:
+            raise touched(run_id, "in the list of runs") from None
 
-    def latest(self, limit: int) -> list[RunSummary]:
+    def latest(self, limit: int) -> RunPage:
         """The latest runs, newest first."""
-        rows = fetch_rows(
-            self.database.reader(),
-            f"SELECT {_SUMMARY}, owner FROM runs ORDER BY created_at DESC, run_id DESC LIMIT ?",
-            (limit,),
-        )
-        return [_summary(row) for row in rows]
+        rows = fetch_rows(self.database.reader(), f"{_SELECT} ORDER BY created_at DESC, run_id DESC LIMIT ?", (limit,))
+        now, runs, unreadable = self._clock.now(), list[RunSummary](), list[str]()
+        for row in rows:
+            try:
+                runs.append(_summary(row, now))
+            except msgspec.ValidationError:
+                unreadable.append(str(row[0]))
+        return RunPage(tuple(runs), tuple(unreadable))
 
-    def acquire(self, run_id: str, owner: str) -> None:
+    def acquire(self, run_id: str, token: str, lease_until: str) -> None:
         """Become the one process that executes a run; refused while another one does."""
         with self.database.write() as connection:
-            row = fetch_one(connection, "SELECT status, owner FROM runs WHERE run_id = ?", (run_id,))
+            row = fetch_one(connection, "SELECT status, owner, lease_until FROM runs WHERE run_id = ?", (run_id,))
             if row is None:
-                raise NotFound(f"There is no run {run_id}.", fix="See 'citewell runs list'.")
-            if row[1] is not None and row[1] != owner and is_alive(row[1]):
+                raise _no_run(run_id)
+            if row[0] in TERMINAL:
+                raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
+            if row[1] != token and _is_held(row[1], row[2], self._clock.now()):
                 raise Unavailable(
                     f"Run {run_id} is being executed by another process.",
                     fix=f"Follow it with 'citewell runs show {run_id} --follow', or cancel it.",
                 )
-            connection.execute("UPDATE runs SET owner = ?, status = 'running' WHERE run_id = ?", (owner, run_id))
+            connection.execute(
+                "UPDATE runs SET owner = ?, lease_until = ?, status = 'running' WHERE run_id = ?",
+                (token, lease_until, run_id),
+            )
 
-    def release(self, run_id: str, owner: str, status: RunStatus, stop_reason: str | None, at: str) -> None:
-        """Stop executing a run, whatever became of it."""
+    def renew(self, tokens: Sequence[str], lease_until: str) -> None:
+        """Keep the leases held under these tokens."""
+        with self.database.write() as connection:
+            connection.executemany(
+                "UPDATE runs SET lease_until = ? WHERE owner = ?", ((lease_until, token) for token in tokens)
+            )
+
+    def release(self, run_id: str, token: str, status: RunStatus, stop_reason: str | None, at: str) -> None:
+        """Stop executing a run, whatever became of it; a token that no longer holds it changes nothing."""
         with self.database.write() as connection:
             connection.execute(
-                "UPDATE runs SET owner = NULL, status = ?, stop_reason = ?, updated_at = ?"
-                " WHERE run_id = ? AND (owner = ? OR owner IS NULL)",
-                (status, stop_reason, at, run_id, owner),
+                "UPDATE runs SET owner = NULL, lease_until = NULL, status = ?, stop_reason = ?, updated_at = ?"
+                " WHERE run_id = ? AND owner = ?",
+                (status, stop_reason, at, run_id, token),
             )
 
-    def append(self, run_id: str, entries: Sequence[Entry], at: str) -> list[RunEvent]:
-        """Put entries on record, all or none."""
+    def claimable(self, limit: int) -> list[str]:
+        """Runs that wait for somebody to execute them, oldest first: queued, or left by an owner that is gone."""
+        rows = fetch_rows(
+            self.database.reader(),
+            "SELECT run_id, owner, lease_until FROM runs WHERE status IN ('queued', 'running')"
+            " ORDER BY created_at, run_id",
+        )
+        now = self._clock.now()
+        return [str(run_id) for run_id, owner, lease in rows if not _is_held(owner, lease, now)][:limit]
+
+    def append(self, run_id: str, entries: Sequence[Entry], at: str, token: str) -> list[RunEvent]:
+        """Put entries on record, all or none, if the token still holds the run."""
         with self.database.write() as connection:
+            owner = fetch_one(connection, "SELECT owner FROM runs WHERE run_id = ?", (run_id,))
+            if owner is None or owner[0] != token:
+                raise LeaseLost(run_id)
             added = chained(run_id, _last(connection, run_id), entries, at)
-            connection.executemany(
-                "INSERT INTO events VALUES (?,?,?,?,?,?)",
-                ((e.run_id, e.sequence, e.at, e.kind, canonical_json(e.body).decode(), e.digest) for e in added),
-            )
+            _insert(connection, added)
             connection.execute("UPDATE runs SET updated_at = ? WHERE run_id = ?", (at, run_id))
         return added
 
-    def events(self, run_id: str, after: int = -1) -> list[RunEvent]:
-        """The entries of a run behind a sequence number."""
+    def events(self, run_id: str, after: int = -1, limit: int | None = None) -> list[RunEvent]:
+        """The entries of a run behind a sequence number, at most so many."""
         rows = fetch_rows(
             self.database.reader(),
             "SELECT run_id, sequence, at, kind, body, digest FROM events WHERE run_id = ? AND sequence > ?"
-            " ORDER BY sequence",
-            (run_id, after),
+            " ORDER BY sequence LIMIT ?",
+            (run_id, after, -1 if limit is None else limit),
         )
         return [RunEvent(row[0], row[1], row[2], row[3], json.loads(row[4]), row[5]) for row in rows]
+
+    def marks(self, run_ids: Sequence[str]) -> dict[str, RunMark]:
+        """How far these runs are."""
+        rows = fetch_rows(
+            self.database.reader(),
+            "SELECT run_id, status, owner, lease_until,"
+            " (SELECT max(sequence) FROM events WHERE events.run_id = runs.run_id),"
+            " (SELECT max(id) FROM controls WHERE controls.run_id = runs.run_id)"
+            " FROM runs WHERE run_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(run_ids)),),
+        )
+        now = self._clock.now()
+        return {
+            str(run_id): RunMark(_status(status, owner, lease, now), -1 if last is None else int(last), int(asked or 0))
+            for run_id, status, owner, lease, last, asked in rows
+        }
 
     def checked_events(self, run_id: str) -> list[RunEvent]:
         """The whole log of a run, refused if anything in it was changed."""
@@ -123,16 +175,15 @@ class RunStore:
                 raise touched(run_id, f"at entry {event.sequence}")
         return events
 
-    def request(self, run_id: str, control: str, at: str) -> None:
-        """Ask something of a run that another process executes."""
+    def request(self, run_id: str, control: Control, at: str) -> None:
+        """Ask something of a run, whoever executes it."""
         with self.database.write() as connection:
             connection.execute("INSERT INTO controls(run_id, control, at) VALUES (?,?,?)", (run_id, control, at))
 
-    def controls(self, run_id: str, after: int) -> list[tuple[int, str]]:
+    def controls(self, run_id: str, after: int) -> list[tuple[int, Control]]:
         sql = "SELECT id, control FROM controls WHERE run_id = ? AND id > ? ORDER BY id"
-        return [
-            (int(number), str(control)) for number, control in fetch_rows(self.database.reader(), sql, (run_id, after))
-        ]
+        rows = fetch_rows(self.database.reader(), sql, (run_id, after))
+        return [(int(number), control) for number, control in rows if control in get_args(Control)]
 
     def put_citations(self, run_id: str, texts: Sequence[tuple[str, str]]) -> None:
         with self.database.write() as connection:
@@ -159,41 +210,47 @@ class RunStore:
         with self.database.write() as connection:
             connection.executemany("DELETE FROM runs WHERE run_id = ?", ((run_id,) for run_id in run_ids))
 
-    def log(self, run_id: str) -> StoredLog:
-        return StoredLog(self, run_id)
+    def shrink(self) -> None:
+        """Let nothing of what was deleted stay readable in the write-ahead log."""
+        self.database.fold_log()
 
 
-class StoredLog:
-    """The log of one run in the store."""
+def _no_run(run_id: str) -> NotFound:
+    return NotFound(f"There is no run {run_id}.", fix="See 'citewell runs list'.")
 
-    def __init__(self, store: RunStore, run_id: str) -> None:
-        self.run_id = run_id
-        self._store = store
-        self._seen = max((number for number, _ in store.controls(run_id, 0)), default=0)
 
-    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
-        return self._store.append(self.run_id, entries, at)
+def _insert(connection: apsw.Connection, events: Sequence[RunEvent]) -> None:
+    connection.executemany(
+        "INSERT INTO events VALUES (?,?,?,?,?,?)",
+        ((e.run_id, e.sequence, e.at, e.kind, canonical_json(e.body).decode(), e.digest) for e in events),
+    )
 
-    def events(self) -> list[RunEvent]:
-        return self._store.checked_events(self.run_id)
 
-    def controls(self) -> list[str]:
-        asked = self._store.controls(self.run_id, self._seen)
-        self._seen = max((number for number, _ in asked), default=self._seen)
-        return [control for _, control in asked]
+def _is_held(owner: object, lease_until: object, now: str) -> bool:
+    """Whether somebody executes a run: its process lives and has renewed its lease in time."""
+    if owner is None or not is_alive(str(owner)):
+        return False
+    return lease_until is None or str(lease_until) > now
+
+
+def _status(status: str, owner: object, lease_until: object, now: str) -> RunStatus:
+    if status == "running" and not _is_held(owner, lease_until, now):
+        return "interrupted"
+    known: RunStatus = msgspec.convert(status, RunStatus)
+    return known
 
 
 def _agree(summary: RunSummary, events: Sequence[RunEvent]) -> None:
     """What the list of runs says must be what the log says."""
-    first, last = events[0].body, events[-1].body
+    first = events[0].body
     request = first.get("request", {})
     told = (summary.question, summary.profile, summary.surface, summary.tool_version)
     if told != (request.get("question"), request.get("profile"), request.get("surface"), first.get("tool_version")):
         raise touched(summary.run_id, "in the list of runs")
-    finished = events[-1].kind == "run_finished"
-    if summary.status in TERMINAL and not finished:
+    finished = next((event for event in reversed(events) if event.kind == "run_finished"), None)
+    if summary.status in TERMINAL and finished is None:
         raise touched(summary.run_id, "at its end")
-    if finished and summary.status in TERMINAL and last.get("status") != summary.status:
+    if finished is not None and summary.status in TERMINAL and finished.body.get("status") != summary.status:
         raise touched(summary.run_id, "in the list of runs")
 
 
@@ -206,10 +263,8 @@ def _last(connection: apsw.Connection, run_id: str) -> RunEvent | None:
     return None if row is None else RunEvent(row[0], row[1], row[2], row[3], {}, row[4])
 
 
-def _summary(row: tuple[object, ...]) -> RunSummary:
-    *fields, owner = row
+def _summary(row: tuple[object, ...], now: str) -> RunSummary:
+    *fields, owner, lease_until = row
     names = RunSummary.__dataclass_fields__
     summary = msgspec.convert(dict(zip(names, fields, strict=True)), RunSummary)
-    if summary.status == "running" and (owner is None or not is_alive(str(owner))):
-        return replace(summary, status="interrupted")
-    return summary
+    return replace(summary, status=_status(summary.status, owner, lease_until, now))

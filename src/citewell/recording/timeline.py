@@ -2,185 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from citewell.domain.events import RunEvent
+import msgspec
+
+from citewell.domain import decisions as decided
+from citewell.domain.events import (
+    ActionAbandoned,
+    ActionIntended,
+    DecisionMade,
+    Event,
+    ObservationRecorded,
+    RunEvent,
+    RunFinished,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    SentenceRetracted,
+    SentenceShown,
+    StageEntered,
+    TraceFailed,
+    TraceSaved,
+    WarningRaised,
+)
 from citewell.recording.markdown import code, escape
 
 
 def timeline(events: Sequence[RunEvent]) -> list[str]:
     lines: list[str] = []
-    intended: dict[str, str] = {}
-    names: dict[str, str] = {}
-    for event in events:
-        digest = field_of(event.body, "digest" if event.kind == "action_intended" else "answers")
-        if event.kind == "action_intended":
-            intended[digest], names[digest] = event.at, field_of(event.body, "action")
-        took = _seconds(intended[digest], event.at) if digest in intended else None
-        words = _words(event, names.get(digest, ""), took)
-        since = _seconds(events[0].at, event.at)
-        lines.append(f"- {escape(event.at)}" + (f" (+{since:.3f} s)" if since is not None else "") + f": {words}")
+    intended: dict[str, tuple[str, str]] = {}
+    for entry in events:
+        since = _seconds(events[0].at, entry.at)
+        words = _words_of(entry, intended)
+        lines.append(f"- {escape(entry.at)}" + (f" (+{since:.3f} s)" if since is not None else "") + f": {words}")
     return lines
 
 
-def _words(event: RunEvent, action: str, took: float | None) -> str:
-    body = event.body
-    match event.kind:
-        case "run_started":
-            return f"the run began, Citewell {escape(field_of(body, 'tool_version'))}"
-        case "stage_entered":
-            return f"stage {code(field_of(body, 'stage'))}"
-        case "action_intended":
-            return f"{code(field_of(body, 'action'))} begins"
-        case "observation_recorded":
-            seen = field_of(body.get("observation"), "type")
-            after = f" after {took:.3f} s" if took is not None else ""
-            gave = f"gave {code(seen)}" if action and seen else code(seen) if seen else "is done"
-            return f"{code(action)} {gave}{after}" if action else f"{gave}{after}"
-        case "decision_made":
-            data = body.get("data")
-            return decision_in_words(field_of(body, "name"), data if isinstance(data, dict) else {})
-        case "run_finished":
-            return f"the run ended: {code(field_of(body, 'status'))}, {code(field_of(body, 'stop_reason'))}"
-        case "run_interrupted":
+def _words_of(entry: RunEvent, intended: dict[str, tuple[str, str]]) -> str:
+    if entry.kind == "run_finished":
+        # Its body holds the whole result: only how it ended is wanted here.
+        return f"the run ended: {code(str(entry.body.get('status')))}, {code(str(entry.body.get('stop_reason')))}"
+    if entry.kind == "run_started":
+        return f"the run began, Citewell {escape(str(entry.body.get('tool_version')))}"
+    try:
+        event = entry.event
+    except (msgspec.ValidationError, KeyError):
+        return code(entry.kind)
+    if isinstance(event, ActionIntended):
+        intended[event.digest] = (event.action, entry.at)
+    return _words(event, entry.at, intended)
+
+
+def _words(event: Event, at: str, intended: dict[str, tuple[str, str]]) -> str:
+    match event:
+        case StageEntered(stage=stage):
+            return f"stage {code(stage)}"
+        case ActionIntended(action=action):
+            return f"{code(action)} begins"
+        case ActionAbandoned(action=action):
+            return f"{code(action)} is not waited for any longer"
+        case ObservationRecorded():
+            return _observed(event, at, intended)
+        case DecisionMade(decision=decision):
+            return decision_in_words(decision)
+        case WarningRaised(code=name):
+            return f"warning {code(name)}"
+        case SentenceShown(index=index, verdict=verdict):
+            return f"showed sentence {index + 1} ({escape(verdict)})"
+        case SentenceRetracted(indexes=indexes, reason=reason):
+            return f"took back sentence {', '.join(str(index + 1) for index in indexes)}: {escape(reason)}"
+        case RunInterrupted():
             return "the run was interrupted"
-        case "run_resumed":
+        case RunResumed():
             return "the run was resumed"
-        case "display_updated":
-            return _displayed(body)
+        case TraceSaved(path=path):
+            return f"saved the trace in {code(path)}"
+        case TraceFailed(message=message):
+            return f"the trace could not be saved: {escape(message)}"
+        case RunStarted() | RunFinished():
+            return code(type(event).__name__)
+
+
+def _observed(seen: ObservationRecorded, at: str, intended: dict[str, tuple[str, str]]) -> str:
+    action, begun = intended.get(seen.answers or "", ("", ""))
+    kind = str((seen.observation or {}).get("type", ""))
+    took = _seconds(begun, at) if begun else None
+    after = f" after {took:.3f} s" if took is not None else ""
+    gave = f"gave {code(kind)}" if action and kind else code(kind) if kind else "is done"
+    return f"{code(action)} {gave}{after}" if action else f"{gave}{after}"
+
+
+def decision_in_words(decision: decided.Decision) -> str:
+    """What was decided, as a sentence; a decision of another version shows its data."""
+    match decision:
+        case decided.SearchesPlanned(variants=variants, concepts=concepts):
+            return f"planned {len(variants)} searches for {listed(concepts) or 'the question'}"
+        case decided.EvidenceFound(keys=keys, recall_note=note):
+            return f"rows found: {len(keys)}. {escape(note)}".rstrip()
+        case decided.TopicBriefAdded(topic=topic, nodes=nodes, edges=edges):
+            return f"briefed on {escape(topic)}: {nodes} nodes, {edges} edges"
+        case decided.CoverageJudged():
+            return _judged(decision)
+        case decided.RetryMerged(accepted=accepted, rejected=rejected):
+            return f"searched again: {_merged(accepted, rejected)}"
+        case decided.ExpansionMerged(accepted=accepted, rejected=rejected):
+            return f"followed links: {_merged(accepted, rejected)}"
+        case decided.EvidencePrepared(sources=sources, chars=chars):
+            return f"gave {len(sources)} sources, {chars} characters, to the answer"
+        case decided.AnswerDrafted(sentences=count, refused=refused, reason=reason):
+            why = f" ({escape(reason)})" if reason else ""
+            return f"declined to answer{why}" if refused else f"drafted {count} sentences{why}"
+        case decided.AnswerVerified(failed_gates=failed):
+            return f"verification failed: {_keys(failed)}" if failed else "every gate passed"
+        case decided.ActionGivenUp(stage=stage, message=message, code=name):
+            return f"{code(stage)} failed: {escape(message)} ({code(name)})"
+        case decided.RunStopped(stop_reason=reason, why=why):
+            return f"stopped, {code(reason)}" + (f": {escape(why)}" if why else "")
+        case decided.StageEnded(stage=stage, seconds=seconds):
+            return f"{escape(stage)} took longer than {seconds:g} s"
+        case decided.GatheringEnded(why=why):
+            return f"gathering ended: {escape(why)}"
+        case decided.WritingEnded(why=why):
+            return f"writing ended: {escape(why)}"
+        case decided.OtherDecision(name=name, data=data):
+            pairs = ", ".join(f"{escape(str(key))}: {escape(str(value))}" for key, value in sorted(data.items()))
+            return f"decided {code(name)} {pairs}".rstrip()
         case _:
-            return f"{code(event.kind)} {_pairs(body)}".rstrip()
+            return _model_decision(decision)
 
 
-def decision_in_words(name: str, data: dict[str, Any]) -> str:
-    """What was decided, as a sentence; a decision without words of its own shows its data."""
-    words = _DECISIONS.get(name)
-    return words(data) if words else f"decided {code(name)} {_pairs(data)}".rstrip()
+def _model_decision(decision: decided.Decision) -> str:
+    """What was decided about models."""
+    match decision:
+        case decided.CostEstimated():
+            return _cost(decision)
+        case decided.CostLimitReached(max_cost_usd=ceiling, spent_usd=spent):
+            return f"the ceiling of {ceiling} USD leaves no room for the next call ({spent} USD spent): quoting instead"
+        case decided.ModelAsked(model=model, purpose=purpose, input_tokens=given, max_output_tokens=most):
+            return f"asked {code(model)} to {escape(purpose)}: {given} tokens in, {most} out at most"
+        case decided.PlannerAsked(model=model, why=why):
+            return f"asked {code(model)} to plan: {escape(why)}"
+        case decided.PlannerSkipped(why=why):
+            return f"planned without a model: {escape(why)}"
+        case decided.PlannerFailed(error=error):
+            return f"went on without the planner: {escape(error)}"
+        case decided.PlannerMerged(accepted=accepted, dropped=dropped, error=error):
+            if error:
+                return f"the planner's reply could not be read: {escape(error)}"
+            left_out = f"; left out {listed(dropped)}" if dropped else ""
+            return f"the planner added {listed(accepted) or 'nothing'}{left_out}"
+        case decided.RepairAsked(faults=faults):
+            return f"asked for a repair: {listed(faults)}"
+        case decided.RepairRejected(why=why):
+            return f"kept the first draft: {escape(why)}"
+        case decided.AnswerReviewed(doubts=doubts):
+            return f"the reviewer doubts {listed(doubts) or 'nothing'}"
+        case decided.ReviewFailed(why=why):
+            return f"went on without a review: {escape(why)}"
+        case _:
+            return code(decision.name)
 
 
-def _planned(data: dict[str, Any]) -> str:
-    variants = _items(data, "variants")
-    return f"planned {len(variants)} searches for {listed(_items(data, 'concepts')) or 'the question'}"
+def _judged(decision: decided.CoverageJudged) -> str:
+    lacks = f"; missing {listed(decision.missing_concepts)}" if decision.missing_concepts else ""
+    then = f"; next {code(decision.retry_action)}" if decision.retry_action != "none" else ""
+    return f"judged {code(decision.verdict)}: {escape(decision.reason)}{lacks}{then}"
 
 
-def _judged(data: dict[str, Any]) -> str:
-    missing = _items(data, "missing_concepts")
-    lacks = f"; missing {listed(missing)}" if missing else ""
-    action = field_of(data, "retry_action")
-    then = f"; next {code(action)}" if action not in ("", "none") else ""
-    return f"judged {code(field_of(data, 'verdict'))}: {escape(field_of(data, 'reason'))}{lacks}{then}"
+def _merged(accepted: Sequence[str], rejected: Sequence[str]) -> str:
+    return f"accepted {_keys(accepted) or 'nothing'}, rejected {_keys(rejected) or 'nothing'}"
 
 
-def _merged(verb: str) -> Callable[[dict[str, Any]], str]:
-    def words(data: dict[str, Any]) -> str:
-        accepted, rejected = _items(data, "accepted"), _items(data, "rejected")
-        return f"{verb}: accepted {_keys(accepted) or 'nothing'}, rejected {_keys(rejected) or 'nothing'}"
-
-    return words
-
-
-def _verified(data: dict[str, Any]) -> str:
-    failed = _items(data, "failed_gates")
-    return f"verification failed: {_keys(failed)}" if failed else "every gate passed"
-
-
-def _drafted(data: dict[str, Any]) -> str:
-    why = f" ({escape(field_of(data, 'reason'))})" if field_of(data, "reason") else ""
-    return (
-        f"declined to answer{why}" if data.get("refused") else f"drafted {field_of(data, 'sentences')} sentences{why}"
-    )
-
-
-def _stopped(data: dict[str, Any]) -> str:
-    why = f": {escape(field_of(data, 'why'))}" if field_of(data, "why") else ""
-    return f"stopped, {code(field_of(data, 'stop_reason'))}{why}"
-
-
-def _failed(data: dict[str, Any]) -> str:
-    return (
-        f"{code(field_of(data, 'stage'))} failed: {escape(field_of(data, 'message'))} ({code(field_of(data, 'code'))})"
-    )
-
-
-def _call(data: dict[str, Any]) -> str:
-    asked = f"asked {code(field_of(data, 'model'))} to {escape(field_of(data, 'purpose'))}"
-    return f"{asked}: {field_of(data, 'input_tokens')} tokens in, {field_of(data, 'max_output_tokens')} out at most"
-
-
-def _cost(data: dict[str, Any]) -> str:
-    usd = data.get("usd")
-    most = f"at most {usd:.4f} USD" if isinstance(usd, (int, float)) else "a cost nobody knows"
-    ceiling = f", ceiling {escape(field_of(data, 'max_cost_usd'))} USD" if data.get("max_cost_usd") is not None else ""
-    return f"estimated {most} in {field_of(data, 'calls')} calls{ceiling}"
-
-
-def _planner_merged(data: dict[str, Any]) -> str:
-    if field_of(data, "error"):
-        return f"the planner's reply could not be read: {escape(field_of(data, 'error'))}"
-    dropped = _items(data, "dropped")
-    left_out = f"; left out {listed(dropped)}" if dropped else ""
-    return f"the planner added {listed(_items(data, 'accepted')) or 'nothing'}{left_out}"
-
-
-def _displayed(body: dict[str, Any]) -> str:
-    """What a person saw while the answer was written; its text is in the log."""
-    if isinstance(gone := body.get("retracted"), dict):
-        numbers = ", ".join(str(index + 1) for index in gone.get("indexes", []))
-        return f"took back sentence {numbers}: {escape(field_of(gone, 'reason'))}"
-    shown = body.get("shown")
-    index = shown.get("index", 0) if isinstance(shown, dict) else 0
-    return f"showed sentence {index + 1} ({escape(field_of(shown, 'verdict'))})"
-
-
-_DECISIONS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "planned": _planned,
-    "retrieved": lambda data: (
-        f"rows found: {len(_items(data, 'keys'))}. {escape(field_of(data, 'recall_note'))}".rstrip()
-    ),
-    "topic_briefed": lambda data: (
-        f"briefed on {escape(field_of(data, 'topic'))}: {field_of(data, 'nodes')} nodes, "
-        f"{field_of(data, 'edges')} edges"
-    ),
-    "judged": _judged,
-    "retried": _merged("searched again"),
-    "expanded": _merged("followed links"),
-    "prepared": lambda data: (
-        f"gave {len(_items(data, 'sources'))} sources, {escape(field_of(data, 'chars'))} characters, to the answer"
-    ),
-    "drafted": _drafted,
-    "verified": _verified,
-    "gathering_ended": lambda data: f"gathering ended: {escape(field_of(data, 'why'))}",
-    "action_failed": _failed,
-    "cost_estimated": _cost,
-    "cost_limit_reached": lambda data: (
-        f"the ceiling of {field_of(data, 'max_cost_usd')} USD leaves no room for the next call "
-        f"({field_of(data, 'spent_usd')} USD spent): quoting instead"
-    ),
-    "planner_asked": lambda data: f"asked {code(field_of(data, 'model'))} to plan: {escape(field_of(data, 'why'))}",
-    "planner_skipped": lambda data: f"planned without a model: {escape(field_of(data, 'why'))}",
-    "planner_failed": lambda data: f"went on without the planner: {escape(field_of(data, 'error'))}",
-    "planner_merged": _planner_merged,
-    "model_asked": _call,
-    "repair_asked": lambda data: f"asked for a repair: {listed(_items(data, 'faults'))}",
-    "reviewed": lambda data: f"the reviewer doubts {listed(_items(data, 'doubts')) or 'nothing'}",
-    "review_failed": lambda data: f"went on without a review: {escape(field_of(data, 'why'))}",
-    "repair_rejected": lambda data: f"kept the first draft: {escape(field_of(data, 'why'))}",
-    "writing_ended": lambda data: f"writing ended: {escape(field_of(data, 'why'))}",
-    "stopped": _stopped,
-}
+def _cost(decision: decided.CostEstimated) -> str:
+    most = f"at most {decision.usd:.4f} USD" if decision.usd is not None else "a cost nobody knows"
+    ceiling = f", ceiling {decision.max_cost_usd} USD" if decision.max_cost_usd is not None else ""
+    return f"estimated {most} in {decision.calls} calls{ceiling}"
 
 
 def field_of(body: object, name: str) -> str:
     """A field of what was recorded, as text; nothing where it is not there."""
     value = body.get(name) if isinstance(body, dict) else None
     return "" if value is None else str(value)
-
-
-def _items(data: dict[str, Any], name: str) -> list[str]:
-    value = data.get(name)
-    return [str(entry) for entry in value] if isinstance(value, (list, tuple)) else []
 
 
 def listed(words: Sequence[str]) -> str:
@@ -190,10 +193,6 @@ def listed(words: Sequence[str]) -> str:
 
 def _keys(keys: Sequence[str]) -> str:
     return ", ".join(code(key) for key in keys)
-
-
-def _pairs(data: dict[str, Any]) -> str:
-    return ", ".join(f"{escape(str(name))}: {escape(str(value))}" for name, value in sorted(data.items()))
 
 
 def _seconds(start: str, end: str) -> float | None:

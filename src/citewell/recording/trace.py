@@ -1,6 +1,7 @@
 """The trace of a run: a folder of files that tells the whole run, and that shows when a byte of it was changed.
 
-    research-runs/<run_id>/   run.md  run.json  planner-input.md  planner-output.json  synthesis-input.md  log.jsonl
+    research-runs/<run_id>/   run.md  run.json  planner-input.md  synthesis-input.md  log.jsonl
+                              planner-output.json or .txt, where a model planned: its reply as it came
                               .complete   the marker, written last: the hash and size of every other file
 
 A trace is built aside under a name that starts with a dot and then renamed, so it is there whole or not at all. Whoever
@@ -20,24 +21,24 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from citewell.domain.answers import Draft
-from citewell.domain.errors import BadInput, CitewellError, NotFound, Unavailable, WorkFailed
+from citewell.domain.errors import CitewellError, NotFound, Unavailable, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import (
-    RunRequest,
-    RunResult,
-)
+from citewell.domain.runs import RunResult
 from citewell.recording.folders import (
+    ALL_FILES,
     FILES,
     MARKER,
+    PLANNER_OUTPUTS,
     RUN_ID,
     TRACES,
     aside_of,
+    check_run_id,
     discard,
     disk_errors,
     foreign_names,
@@ -47,34 +48,13 @@ from citewell.recording.folders import (
     sync_folder,
     take_away,
 )
-from citewell.recording.log import canonical_json, verify_chain
-from citewell.recording.markdown import escape, fence
-from citewell.recording.rendering import rejected_answer, render_markdown
-from citewell.recording.trace_document import (
-    TRACE_SCHEMA,
-    Artifact,
-    Manifest,
-    PreparedSummary,
-    Synthesis,
-    Trace,
-    TraceDocument,
-    TraceMetrics,
-    Versions,
-)
+from citewell.recording.log import verify_chain
+from citewell.recording.trace_contents import MAX_TRACE_BYTES, marker_of, synthesis_input_of, trace_files
+from citewell.recording.trace_document import TRACE_SCHEMA, Manifest, Trace, TraceDocument, read_document
 
-MAX_TRACE_BYTES = 200 * 1024 * 1024
 MAX_MARKER_BYTES = 64 * 1024
 
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
-_SYNTHESIS_HEAD = "# Synthesis input\n\n"
-_Document = TypeVar("_Document")
-
-
-def check_run_id(run_id: str) -> str:
-    """The id, if it is one: nothing else ever becomes part of a path."""
-    if not RUN_ID.fullmatch(run_id):
-        raise BadInput(f"{run_id!r} is not the id of a run.", fix="See 'citewell runs list'.")
-    return run_id
 
 
 def trace_folder(root: Path, run_id: str) -> Path:
@@ -104,140 +84,12 @@ def write_trace(
         _make_traces_folder(place.parent)
         sweep(place.parent)
         with _new_folder(place) as (aside, folder):
-            for name in (*FILES, MARKER):
+            for name in (*(name for name in files if name != MARKER), MARKER):
                 _write_file(folder, name, files[name])
             os.fsync(folder)
             _give_name(aside, place, events)
         sync_folder(place.parent)
     return place
-
-
-def trace_files(
-    result: RunResult,
-    events: Sequence[RunEvent],
-    synthesis_input: str,
-    plan: QueryPlan | None,
-    draft: Draft | None = None,
-) -> dict[str, bytes]:
-    """Every file of a trace with its content; the same run gives the same bytes."""
-    request = _request(result.run_id, events)
-    files = {
-        "run.md": render_markdown(result, events, draft=draft).encode("utf-8"),
-        "planner-input.md": _planner_input(request, plan, events).encode("utf-8"),
-        "planner-output.json": _readable_json(plan),
-        "synthesis-input.md": (_SYNTHESIS_HEAD + fence(synthesis_input)).encode("utf-8", "backslashreplace"),
-        "log.jsonl": b"".join(canonical_json(event) + b"\n" for event in events),
-    }
-    files["run.json"] = _readable_json(
-        _document(request, result, events, synthesis_input, plan, draft, _artifacts(files))
-    )
-    files[MARKER] = _marker(result.run_id, events, files)
-    if (size := sum(map(len, files.values()))) > MAX_TRACE_BYTES:
-        raise WorkFailed(f"The trace of run {result.run_id} would have {size} bytes, more than any reader accepts.")
-    return files
-
-
-def _document(
-    request: RunRequest,
-    result: RunResult,
-    events: Sequence[RunEvent],
-    synthesis_input: str,
-    plan: QueryPlan | None,
-    draft: Draft | None,
-    artifacts: tuple[Artifact, ...],
-) -> TraceDocument:
-    size = sum(artifact.bytes for artifact in artifacts)
-    return TraceDocument(
-        schema_version=TRACE_SCHEMA,
-        run_id=result.run_id,
-        surface=request.surface,
-        profile=result.profile,
-        status=result.status,
-        question=result.question,
-        original_question=request.question,
-        retrieval_question=result.pack.question if result.pack else request.question,
-        prior_question_ids=(),
-        pinned_keys=plan.source_keys if plan else (),
-        merged_prior_evidence=(),
-        created_at=events[0].at,
-        finished_at=events[-1].at,
-        stop_reason=result.stop_reason,
-        failure=result.failure,
-        warnings=result.warnings,
-        prepared_synthesis=PreparedSummary(len(synthesis_input), result.flow.in_prompt, result.truncation),
-        synthesis=_synthesis(result, rejected_answer(result, events, draft)),
-        flow=result.flow,
-        metrics=TraceMetrics(**msgspec.to_builtins(result.metrics), artifact_bytes=size),
-        versions=Versions(result.tool, result.tool_version, result.prompt_version, result.provider, result.model),
-        artifacts=artifacts,
-        pack=result.pack,
-        events=tuple(events),
-    )
-
-
-def _request(run_id: str, events: Sequence[RunEvent]) -> RunRequest:
-    """What was asked, from the first entry of a log that belongs to this run and is whole."""
-    check_run_id(run_id)
-    if not events or events[0].kind != "run_started" or events[0].run_id != run_id:
-        raise WorkFailed(f"The record of run {run_id} does not begin with the start of this run.")
-    verify_chain(events)
-    return _convert(events[0].body.get("request"), RunRequest, "log.jsonl")
-
-
-def _synthesis(result: RunResult, refused: str | None) -> Synthesis:
-    return Synthesis(
-        answer=result.answer if refused is None else "",
-        status=result.answer_status,
-        warnings=result.answer_warnings,
-        is_rejected=refused is not None,
-        rejected_answer=refused,
-        citations=result.citations,
-        sentences=result.sentences,
-        contradictions=result.contradictions,
-        gates=result.gates,
-    )
-
-
-def _planner_input(request: RunRequest, plan: QueryPlan | None, events: Sequence[RunEvent]) -> str:
-    given = {
-        "question": request.question,
-        "filters": request.filters,
-        "limits": request.limits,
-        "topic": request.topic,
-    }
-    planner = f"Planner: {escape(plan.planner)}" if plan else "Nothing was planned."
-    options = fence(_readable_json(given).decode("utf-8").rstrip("\n"), "json")
-    asked = "".join(_prompt(event.body["body"]["request"]) for event in events if _asks_planner(event))
-    return f"# Planner input\n\n{planner}\n\n> {escape(request.question)}\n\n{options}{asked}"
-
-
-def _asks_planner(event: RunEvent) -> bool:
-    if event.kind != "action_intended" or event.body.get("action") != "Ask":
-        return False
-    return bool(event.body["body"]["request"]["purpose"] == "plan")
-
-
-def _prompt(request: dict[str, Any]) -> str:
-    """What a model was asked, message by message."""
-    messages = "".join(
-        f"\n### {escape(message['role'])}\n\n{fence(message['content'])}" for message in request["messages"]
-    )
-    return f"\n## Asked of {escape(request['model'])}\n{messages}"
-
-
-def _readable_json(value: object) -> bytes:
-    return msgspec.json.format(canonical_json(value), indent=2) + b"\n"
-
-
-def _artifacts(files: Mapping[str, bytes]) -> tuple[Artifact, ...]:
-    return tuple(
-        Artifact(name, len(files[name]), hashlib.sha256(files[name]).hexdigest()) for name in FILES if name in files
-    )
-
-
-def _marker(run_id: str, events: Sequence[RunEvent], files: Mapping[str, bytes]) -> bytes:
-    manifest = Manifest(run_id, TRACE_SCHEMA, events[0].at, events[-1].at, events[-1].digest, _artifacts(files))
-    return canonical_json(manifest) + b"\n"
 
 
 def _make_traces_folder(traces: Path) -> None:
@@ -316,9 +168,6 @@ def _replace(aside: Path, place: Path) -> None:
         os.rename(aside, place)
 
 
-# Folders: locks, and removing what is ours
-
-
 # Reading
 
 
@@ -339,7 +188,7 @@ def read_trace(folder: Path) -> Trace:
     return trace
 
 
-def read_files(folder: int, names: Sequence[str] = (MARKER, *FILES)) -> dict[str, bytes]:
+def read_files(folder: int, names: Sequence[str] = (MARKER, *ALL_FILES)) -> dict[str, bytes]:
     """The files of a trace that are there, as regular files of its own and not too large."""
     files: dict[str, bytes] = {}
     left = MAX_TRACE_BYTES
@@ -373,19 +222,19 @@ def trace_from_files(files: Mapping[str, bytes]) -> Trace:
     events = _read_log(files["log.jsonl"])
     if events[0].run_id != manifest.run_id or events[-1].digest != manifest.log_digest:
         raise _changed(f"log.jsonl does not end as {MARKER} says")
-    if files[MARKER] != _marker(manifest.run_id, events, files):
+    if files[MARKER] != marker_of(manifest.run_id, events, files):
         raise _changed(f"{MARKER} does not follow from the other files")
-    document: TraceDocument = _decode(files["run.json"], TraceDocument, "run.json")
+    document = _document(files["run.json"])
     if (document.schema_version, document.run_id, document.events) != (TRACE_SCHEMA, manifest.run_id, events):
         raise _changed("run.json does not tell what log.jsonl does")
     return Trace(
         run_id=manifest.run_id,
         document=document,
         events=events,
-        plan=_decode(files["planner-output.json"], QueryPlan | None, "planner-output.json"),
+        planner_output=next((_text(files[name], name) for name in PLANNER_OUTPUTS if name in files), None),
         markdown=_text(files["run.md"], "run.md"),
         planner_input=_text(files["planner-input.md"], "planner-input.md"),
-        synthesis_input=_fenced(_text(files["synthesis-input.md"], "synthesis-input.md")),
+        synthesis_input=synthesis_input_of(_text(files["synthesis-input.md"], "synthesis-input.md")),
         log_digest=manifest.log_digest,
         files=files,
     )
@@ -415,7 +264,8 @@ def _unknown_schema(schema: object) -> WorkFailed:
 
 
 def _compare_files(manifest: Manifest, files: Mapping[str, bytes]) -> None:
-    if tuple(artifact.name for artifact in manifest.files) != FILES:
+    names = tuple(artifact.name for artifact in manifest.files)
+    if set(names) - {*FILES, *PLANNER_OUTPUTS} or set(FILES) - set(names) or len(set(names)) != len(names):
         raise _changed(f"{MARKER} does not list the files of a trace")
     for artifact in manifest.files:
         content = files.get(artifact.name)
@@ -435,10 +285,11 @@ def _read_log(content: bytes) -> tuple[RunEvent, ...]:
     return events
 
 
-def _fenced(text: str) -> str:
-    """The text inside the one fenced block of `synthesis-input.md`."""
-    opening, _, rest = text.removeprefix(_SYNTHESIS_HEAD).partition("\n")
-    return rest.removesuffix(f"\n{opening.removesuffix('text')}\n")
+def _document(content: bytes) -> TraceDocument:
+    try:
+        return read_document(_decode(content, dict[str, Any], "run.json"))
+    except msgspec.ValidationError as error:
+        raise _changed(f"run.json cannot be read ({error})") from None
 
 
 def _text(content: bytes, name: str) -> str:
@@ -452,13 +303,6 @@ def _decode(content: bytes, form: Any, name: str) -> Any:
     try:
         return msgspec.json.decode(content, type=form)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _changed(f"{name} cannot be read ({error})") from None
-
-
-def _convert(value: object, form: type[_Document], name: str) -> _Document:
-    try:
-        return msgspec.convert(value, form)
-    except msgspec.ValidationError as error:
         raise _changed(f"{name} cannot be read ({error})") from None
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Citation, Contradiction, Gate, Truncation
 from citewell.domain.events import RunEvent
 from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import (
     Failure,
     FlowLedger,
@@ -84,8 +86,19 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatContinuity:
+    """What a question took from the conversation it belongs to."""
+
+    original_question: str
+    retrieval_question: str
+    prior_question_ids: tuple[str, ...] = ()
+    pinned_evidence_keys: tuple[str, ...] = ()
+    merged_prior_evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TraceDocument:
-    """`run.json`. A field added later has a default, so that older traces stay readable."""
+    """`run.json`. A field added later has a default, so that older traces stay readable (`read_document`)."""
 
     schema_version: str
     run_id: str
@@ -93,13 +106,9 @@ class TraceDocument:
     profile: RunProfile
     status: RunStatus
     question: str
-    original_question: str
-    retrieval_question: str
-    prior_question_ids: tuple[str, ...]
-    pinned_keys: tuple[str, ...]
-    merged_prior_evidence: tuple[str, ...]
-    created_at: str
-    finished_at: str
+    chat_continuity: ChatContinuity
+    started_at: str
+    completed_at: str
     stop_reason: StopReason
     failure: Failure | None
     warnings: tuple[str, ...]
@@ -120,9 +129,27 @@ class Trace:
     run_id: str
     document: TraceDocument
     events: tuple[RunEvent, ...]
-    plan: QueryPlan | None
     markdown: str
     planner_input: str
+    planner_output: str | None
     synthesis_input: str
     log_digest: str
     files: Mapping[str, bytes] = field(repr=False)
+
+
+def read_document(document: dict[str, Any]) -> TraceDocument:
+    """A `run.json` of this version or an earlier one."""
+    if "chat_continuity" not in document:
+        document = {
+            **document,
+            "chat_continuity": {
+                "original_question": document.get("original_question"),
+                "retrieval_question": document.get("retrieval_question"),
+                "prior_question_ids": document.get("prior_question_ids", ()),
+                "pinned_evidence_keys": document.get("pinned_keys", ()),
+                "merged_prior_evidence": document.get("merged_prior_evidence", ()),
+            },
+            "started_at": document.get("created_at"),
+            "completed_at": document.get("finished_at"),
+        }
+    return msgspec.convert(document, TraceDocument)

@@ -7,7 +7,7 @@ and compares the digest. Control observations come from the person or the clock.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -19,7 +19,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.domain.runs import JudgeResult, Stage
+from citewell.domain.runs import STAGE_GROUPS, Conversation, JudgeResult, Stage, StageGroup
 from citewell.domain.topics import TopicBrief
 from citewell.planning.planner import Merged
 
@@ -33,6 +33,7 @@ class MakePlan:
     limits: Limits
     topic: str | None
     topic_brief: bool | None = None
+    conversation: Conversation = field(default_factory=Conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ Action = (
     | KeepTexts
 )
 ActionKind = Literal["io", "compute"]
+DeadlineScope = Literal["gathering", "writing", "everything"] | StageGroup
 
 IO_ACTIONS = (Ask, Retrieve, BriefTopic, Inspect, Expand, KeepTexts)
 
@@ -205,6 +207,14 @@ def stage_of(action: Action) -> Stage:
         return ASK_STAGES[action.request.purpose]
     return STAGES[type(action)]
 
+
+def group_of(action: Action) -> StageGroup:
+    """What a profile gives time to that this action belongs to."""
+    return STAGE_GROUPS[stage_of(action)]
+
+
+# The code of a failure that is nothing but time.
+STAGE_TIMEOUT = "stage_timeout"
 
 # Observations
 
@@ -310,7 +320,9 @@ class FinishRequested:
 
 @dataclass(frozen=True, slots=True)
 class DeadlinePassed:
-    """The time for gathering is over."""
+    """The time for a part of the run is over: gathering, writing, everything, or a group of stages."""
+
+    scope: DeadlineScope = "gathering"
 
 
 Observation = (

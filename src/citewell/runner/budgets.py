@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
 from citewell.domain.runs import ModelCall, ModelUse, Spend
 from citewell.models.tokens import estimate_prompt, estimate_tokens
-from citewell.runner.actions import AskFailed
+from citewell.runner.actions import Ask, AskFailed
+from citewell.runner.state import RunState
 
 # An answer shorter than this is not worth a call.
 LEAST_OUTPUT_TOKENS = 150
@@ -27,19 +28,40 @@ class Estimate:
     usd: float | None
 
 
-def fitted(request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse) -> ChatRequest | None:
-    """The call with as much output as the ceiling leaves room for; None where it leaves room for too little."""
+def fitted(
+    request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse, reserved_usd: float = 0.0
+) -> ChatRequest | None:
+    """The call with as much output as the ceiling leaves room for; None where it leaves room for too little.
+
+    What calls still under way may cost in full is reserved already.
+    """
     if use.max_cost_usd is None:
         return request
     if price is None or spend.unpriced_calls:
         return None
-    left = use.max_cost_usd - spend.cost_usd - price.cost(Usage(estimate_prompt(request.messages), 0))
+    left = use.max_cost_usd - spend.cost_usd - reserved_usd - price.cost(Usage(estimate_prompt(request.messages), 0))
     if price.output_usd <= 0:
         return request if left >= 0 else None
     affordable = int(left * 1_000_000 / price.output_usd) if left > 0 else 0
     if affordable >= request.max_output_tokens:
         return request
     return replace(request, max_output_tokens=affordable) if affordable >= LEAST_OUTPUT_TOKENS else None
+
+
+def reserved(state: RunState) -> float:
+    """The most that the calls under way can cost."""
+    return sum(_worst_cost(action.request, state.request.models) for action in state.open if isinstance(action, Ask))
+
+
+def _worst_cost(request: ChatRequest, use: ModelUse) -> float:
+    price = price_of(request, use)
+    return price.cost(Usage(estimate_prompt(request.messages), request.max_output_tokens)) if price else 0.0
+
+
+def price_of(request: ChatRequest, use: ModelUse) -> Price | None:
+    """What the model of a call costs."""
+    prices = {"plan": use.planner_price, "review": use.reviewer_price}
+    return prices.get(request.purpose, use.writer_price)
 
 
 def estimate(

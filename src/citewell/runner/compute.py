@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from citewell.planning.chat_prompt import parse_chat_prompt
+from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.planner import merge_planned
 from citewell.planning.strategy import plan_question
 from citewell.runner.actions import (
@@ -44,7 +44,7 @@ def compute(action: Action) -> Observation:
     """The result of a compute action."""
     match action:
         case MakePlan():
-            prompt = parse_chat_prompt(action.question)
+            prompt = prompt_of(action.question, action.conversation)
             return PlanMade(
                 plan_question(
                     prompt,

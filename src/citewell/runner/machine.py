@@ -1,117 +1,203 @@
 """The kernel: `step(state, observation) -> Step`. Pure: no I/O, no clock, no awaiting.
 
 It does what holds for every profile (control observations, time, steps, failures) and leaves the order of things to
-the profile's playbook.
+the profile's playbook. `state.open` names every action that is under way after a step: a playbook returns the whole
+set, so several may run at once, and whatever it leaves out is let go of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Protocol
 
-from citewell.domain.runs import Failure, RunProfile, RunRequest, Stage, StopReason
+from citewell.domain.decisions import Decision, GatheringEnded, RunStopped, StageEnded, WritingEnded
+from citewell.domain.runs import STAGE_GROUPS, Failure, RunProfile, RunRequest, Stage, StageGroup, StopReason
 from citewell.runner.actions import (
+    STAGE_TIMEOUT,
     Action,
     ActionFailed,
     CancelRequested,
     DeadlinePassed,
     FinishRequested,
     Observation,
+    group_of,
     stage_of,
 )
 from citewell.runner.playbooks import local
-from citewell.runner.playbooks.plays import Decision, Play
-from citewell.runner.profiles import MAX_STEPS, PROFILES
-from citewell.runner.state import RunState
+from citewell.runner.playbooks.transitions import Transition
+from citewell.runner.profiles import FINISH_GRACE_SECONDS, PROFILES
+from citewell.runner.result import flow_of
+from citewell.runner.state import Deadlines, Phase, RunState
 
-PLAYBOOKS: dict[RunProfile, Any] = {"local": local, "deep": local}
+
+class Playbook(Protocol):
+    """Which actions follow which observation, for one kind of run."""
+
+    def opening(self, state: RunState) -> Transition: ...
+
+    def observed(self, state: RunState, observation: Observation, action: Action) -> Transition:
+        """What follows from what was seen; `action` is the one it answers, and is no longer open."""
+        ...
+
+    def end_gathering(self, state: RunState) -> Transition:
+        """Go to the answer with what is there."""
+        ...
+
+    def end_writing(self, state: RunState) -> Transition:
+        """A model that still writes is let go of."""
+        ...
+
+    def failed(self, state: RunState, action: Action, failure: Failure) -> Transition:
+        """What a failed action means; it is no longer open."""
+        ...
+
+
+PLAYBOOKS: Mapping[RunProfile, Playbook] = {"local": local, "deep": local}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The state after an observation, what to do next, and what was decided on the way."""
+    """The state after an observation, and what was decided on the way."""
 
     state: RunState
-    actions: tuple[Action, ...] = ()
     decisions: tuple[Decision, ...] = field(default=())
 
 
-def begin(request: RunRequest) -> Step:
-    """The first step of a run."""
-    budget = PROFILES[request.profile]
-    if request.deadline_seconds is not None:
-        budget = replace(budget, seconds=request.deadline_seconds)
-    state = RunState(request=request, budget=budget)
-    return _taken(state, PLAYBOOKS[request.profile].opening(state))
+class Machine:
+    """The kernel over a set of playbooks."""
 
+    def __init__(self, playbooks: Mapping[RunProfile, Playbook] = PLAYBOOKS) -> None:
+        self._playbooks = playbooks
 
-def step(state: RunState, observation: Observation, elapsed: float, pending: Action | None) -> Step:
-    """What follows from an observation. `pending` is the action it answers, or that still runs during a control."""
-    if state.is_over:
-        return Step(state)
-    state = _timed(state, elapsed, pending)
-    match observation:
-        case CancelRequested():
-            return _stopped(state, "cancelled", "cancelled on request")
-        case FinishRequested():
-            return _hurried(state, None, pending, "asked to finish with what is there")
-        case DeadlinePassed():
-            return _late(replace(state, deadlines=state.deadlines + 1), pending)
-        case ActionFailed(code=code, message=message) if pending is not None:
-            failure = Failure(stage_of(pending), code, message)
-            return _taken(state, PLAYBOOKS[state.request.profile].failed(state, pending, failure))
-    state = replace(state, steps=state.steps + 1)
-    if state.steps > MAX_STEPS:
-        return _stopped(state, "max_steps_reached", f"more than {MAX_STEPS} steps")
-    return _taken(state, PLAYBOOKS[state.request.profile].observed(state, observation, pending))
+    def begin(self, request: RunRequest) -> Step:
+        """The first step of a run."""
+        budget = PROFILES[request.profile]
+        if request.deadline_seconds is not None:
+            budget = replace(budget, seconds=request.deadline_seconds)
+        state = RunState(request=request, budget=budget, deadlines=Deadlines.within(budget.seconds))
+        return _taken(self._playbook(state).opening(state))
 
+    def step(self, state: RunState, observation: Observation, elapsed: float, answered: Action | None) -> Step:
+        """What follows from an observation; `answered` is the action it answers, None for a control."""
+        if state.is_over:
+            return Step(state)
+        state = _timed(state, elapsed)
+        match observation:
+            case CancelRequested():
+                return _stopped(state, "cancelled", "cancelled on request")
+            case FinishRequested():
+                return self._finish_now(state)
+            case DeadlinePassed():
+                return self._late(state, observation)
+        assert answered is not None
+        state = replace(state, open=tuple(action for action in state.open if action is not answered))
+        if isinstance(observation, ActionFailed):
+            failure = Failure(stage_of(answered), observation.code, observation.message)
+            return _taken(self._playbook(state).failed(state, answered, failure))
+        state = replace(state, steps=state.steps + 1)
+        if state.steps > state.budget.steps:
+            return _stopped(state, "max_steps_reached", f"more than {state.budget.steps} steps")
+        return _taken(self._playbook(state).observed(state, observation, answered))
 
-def _timed(state: RunState, elapsed: float, pending: Action | None) -> RunState:
-    if pending is None or elapsed <= state.elapsed:
-        return replace(state, elapsed=max(state.elapsed, elapsed))
-    stage: Stage = stage_of(pending)
-    spent = round(state.stage_seconds.get(stage, 0.0) + elapsed - state.elapsed, 6)
-    return replace(state, elapsed=elapsed, stage_seconds={**state.stage_seconds, stage: spent})
+    def _playbook(self, state: RunState) -> Playbook:
+        return self._playbooks[state.request.profile]
 
+    def _finish_now(self, state: RunState) -> Step:
+        """A person wants the answer now: no model is waited for, and a search that runs gets a moment to end."""
+        if state.is_hurried:
+            return Step(state)
+        soon = min(state.elapsed + FINISH_GRACE_SECONDS, state.deadlines.gathering)
+        hurried = replace(
+            _incomplete(state),
+            is_hurried=True,
+            finish_requested=True,
+            deadlines=replace(state.deadlines, gathering=soon),
+        )
+        taken = self._playbook(state).end_gathering(hurried)
+        return _taken(taken.after(GatheringEnded("asked to finish with what is there")))
 
-def _taken(state: RunState, play: Play) -> Step:
-    """A playbook's answer as a step: stages follow from the actions chosen."""
-    after = play.state
-    if play.actions:
-        after = replace(after, stage=stage_of(play.actions[0]))
-    return Step(after, play.actions, play.decisions)
+    def _late(self, state: RunState, passed: DeadlinePassed) -> Step:
+        """Three deadlines of the run (gathering ends, a model stops writing, everything stops), and one a stage."""
+        match passed.scope:
+            case "gathering":
+                return self._gathering_over(_over(state, "gathering"))
+            case "writing":
+                taken = self._playbook(state).end_writing(_over(state, "writing"))
+                return _taken(taken.after(WritingEnded("the time for writing is over")))
+            case "everything":
+                return _stopped(state, "timeout_exceeded", "the time for the answer is over too")
+            case group:
+                return self._stage_over(state, group)
 
+    def _gathering_over(self, state: RunState) -> Step:
+        if state.open and all(stage_of(action) in _ANSWERING for action in state.open):
+            return Step(state)
+        reason: StopReason | None = state.finishing if state.is_hurried else "timeout_exceeded"
+        late = replace(_incomplete(state), finish_requested=True, finishing=reason)
+        taken = self._playbook(state).end_gathering(late)
+        return _taken(taken.after(GatheringEnded("the time for gathering is over")))
 
-def _stopped(state: RunState, reason: StopReason, why: str) -> Step:
-    return Step(replace(state, stop_reason=reason), (), (Decision("stopped", {"stop_reason": reason, "why": why}),))
-
-
-def _late(state: RunState, pending: Action | None) -> Step:
-    """Three deadlines: gathering ends, a model stops writing, everything stops."""
-    if state.deadlines == 1 and pending is not None and stage_of(pending) in _ANSWERING:
-        return Step(state, (pending,))
-    if state.deadlines == 1:
-        return _hurried(state, "timeout_exceeded", pending, "the time for gathering is over")
-    if state.deadlines == 2:
-        decision = Decision("writing_ended", {"why": "the time for writing is over"})
-        play = PLAYBOOKS[state.request.profile].writing_over(state, pending)
-        return _taken(play.state, play.after(decision))
-    return _stopped(state, "timeout_exceeded", "the time for the answer is over too")
+    def _stage_over(self, state: RunState, group: StageGroup) -> Step:
+        """A group of stages took its time: each action still under way in it fails, one after the other."""
+        limit = getattr(state.budget.stages, group)
+        state = replace(state, stages_over=(*state.stages_over, group))
+        step = Step(state, (StageEnded(group, limit),))
+        while not step.state.is_over:
+            late = next((action for action in step.state.open if group_of(action) == group), None)
+            if late is None or late not in state.open:
+                return step
+            after = replace(step.state, open=tuple(action for action in step.state.open if action is not late))
+            failure = Failure(stage_of(late), STAGE_TIMEOUT, f"{group} took longer than {limit:g} s")
+            taken = _taken(self._playbook(state).failed(after, late, failure))
+            step = Step(taken.state, (*step.decisions, *taken.decisions))
+        return step
 
 
 _ANSWERING: tuple[Stage, ...] = ("prepare_synthesis", "synthesize", "verify", "persist_trace")
 
 
-def _hurried(state: RunState, reason: StopReason | None, pending: Action | None, why: str) -> Step:
-    """Gathering ends: what is pending is let go of, and the answer is made from what is there."""
-    if state.finish_requested:
-        return Step(state, (pending,) if pending is not None else ())
-    hurried = replace(
-        state,
-        finish_requested=True,
-        finishing=reason,
-        warnings=(*state.warnings, "incomplete"),
-    )
-    play = PLAYBOOKS[state.request.profile].hurried(hurried, pending)
-    decision = Decision("gathering_ended", {"why": why})
-    return _taken(hurried, play.after(decision))
+def _timed(state: RunState, elapsed: float) -> RunState:
+    """The time since the last step belongs to the stage the run was in."""
+    if elapsed <= state.elapsed:
+        return state
+    spent = round(state.stage_seconds.get(state.stage, 0.0) + elapsed - state.elapsed, 6)
+    return replace(state, elapsed=elapsed, stage_seconds={**state.stage_seconds, state.stage: spent})
+
+
+def _taken(taken: Transition) -> Step:
+    """A playbook's answer as a step: stages follow from the actions chosen."""
+    after = taken.state
+    if after.is_over:
+        return _checked_flow(Step(replace(after, open=()), taken.decisions))
+    stage = stage_of(taken.actions[0]) if taken.actions else after.stage
+    return Step(replace(after, open=taken.actions, stage=stage), taken.decisions)
+
+
+def _checked_flow(step: Step) -> Step:
+    """Nothing is cited that was not shown, nothing shown that was not found: a run that breaks this has failed."""
+    flow = flow_of(step.state)
+    if flow.holds or step.state.stop_reason == "verification_failed":
+        return step
+    failure = Failure("verify", "evidence_flow", f"cited or shown without having been found: {', '.join(flow.strays)}")
+    failed = replace(step.state, stop_reason="verification_failed", failure=failure)
+    return Step(failed, (*step.decisions, RunStopped("verification_failed", failure.message)))
+
+
+def _over(state: RunState, phase: Phase) -> RunState:
+    return replace(state, phases_over=(*state.phases_over, phase))
+
+
+def _incomplete(state: RunState) -> RunState:
+    return state if "incomplete" in state.warnings else replace(state, warnings=(*state.warnings, "incomplete"))
+
+
+def _stopped(state: RunState, reason: StopReason, why: str) -> Step:
+    return Step(replace(state, stop_reason=reason, open=()), (RunStopped(reason, why),))
+
+
+def stage_group_spent(state: RunState, group: StageGroup, elapsed: float) -> float:
+    """Seconds spent in a group of stages, with the time since the last step."""
+    spent = sum(seconds for stage, seconds in state.stage_seconds.items() if STAGE_GROUPS.get(stage) == group)
+    running = elapsed - state.elapsed if STAGE_GROUPS.get(state.stage) == group else 0.0
+    return spent + running

@@ -2,12 +2,14 @@
 
 Everything a log holds beside observations follows from them (`entries_after`), so folding a log checks it entry by
 entry: the first one that today's code would not have written is a mismatch. What the log still lacks at its end is
-what a resumed run puts on record first.
+what a resumed run puts on record first. Observations of actions that ran at the same time stand in the log in the order
+in which they were seen; each says by digest which action it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +17,23 @@ import msgspec
 
 from citewell import __version__
 from citewell.domain.errors import BadInput, WorkFailed
-from citewell.domain.events import RunEvent
-from citewell.domain.runs import RunRequest, RunResult, Stage
-from citewell.recording.log import LOG_SCHEMA, Entry, canonical_json
+from citewell.domain.events import (
+    ActionAbandoned,
+    ActionIntended,
+    DecisionMade,
+    Entry,
+    ObservationRecorded,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    StageEntered,
+    WarningRaised,
+)
+from citewell.domain.runs import RunRequest, RunResult
+from citewell.recording.log import LOG_SCHEMA, READABLE_SCHEMAS, canonical_json
 from citewell.runner.actions import (
     Action,
+    ActionFailed,
     Observation,
     action_digest,
     decode_observation,
@@ -29,67 +43,69 @@ from citewell.runner.actions import (
     stage_of,
 )
 from citewell.runner.compute import compute
-from citewell.runner.machine import Step, begin, step
+from citewell.runner.machine import Machine, Step
 from citewell.runner.result import result_of
+from citewell.runner.state import RunState
 
-# Entries that say when a run was executed, not what it did.
-_ASIDE = ("run_interrupted", "run_resumed", "warning_raised", "display_updated")
+# Raised when a log made by the version before can no longer be gone on with.
+RESUME_FORMAT = 2
+# Entries that say when a run was executed and what was shown of it, not what it did.
+_ASIDE = (
+    *("run_interrupted", "run_resumed", "sentence_shown", "sentence_retracted", "display_updated"),
+    *("trace_saved", "trace_failed"),
+)
 
 
 def opening_entry(request: RunRequest, tool_version: str = __version__) -> Entry:
     """The first entry of every log: all a run depends on beside the corpus."""
-    body = {"schema": LOG_SCHEMA, "tool_version": tool_version, "request": msgspec.to_builtins(request)}
-    return Entry("run_started", body)
+    return Entry.of(RunStarted(LOG_SCHEMA, tool_version, request, RESUME_FORMAT))
 
 
 def observation_entry(action: Action, observation: Observation, elapsed: float) -> Entry:
     """What was seen: in full where it came from outside, as a digest where it can be computed again."""
-    body: dict[str, Any] = {"answers": action_digest(action), "elapsed": round(elapsed, 6)}
-    if kind_of(action) == "compute" and type(observation).__name__ != "ActionFailed":
-        return Entry("observation_recorded", {**body, "kind": "compute", "digest": digest(observation)})
-    return Entry("observation_recorded", {**body, "kind": "io", "observation": encode_observation(observation)})
+    answers, at = action_digest(action), round(elapsed, 6)
+    if kind_of(action) == "compute" and not isinstance(observation, ActionFailed):
+        return Entry.of(ObservationRecorded("compute", at, answers, digest=digest(observation)))
+    return Entry.of(ObservationRecorded("io", at, answers, observation=encode_observation(observation)))
 
 
 def control_entry(observation: Observation, elapsed: float) -> Entry:
-    body = {"kind": "control", "elapsed": round(elapsed, 6), "observation": encode_observation(observation)}
-    return Entry("observation_recorded", body)
+    return Entry.of(ObservationRecorded("control", round(elapsed, 6), observation=encode_observation(observation)))
 
 
 def entries_after(
-    run_id: str, taken: Step, stage_before: Stage, running: Action | None, tool_version: str
+    run_id: str, before: RunState | None, taken: Step, answered: Action | None, tool_version: str
 ) -> list[Entry]:
-    """Everything that goes on record because of a step: decisions, stages, intents, the end."""
-    entries = [Entry("decision_made", {"name": made.name, "data": made.data}) for made in taken.decisions]
-    if taken.state.stage != stage_before:
-        entries.append(Entry("stage_entered", {"stage": taken.state.stage}))
-    entries += [_intent(action) for action in taken.actions if action is not running]
-    if taken.state.is_over:
-        entries.append(finish_entry(result_of(run_id, taken.state, tool_version)))
+    """Everything that goes on record because of a step: decisions, warnings, stages, what begins, what is let go of."""
+    state = taken.state
+    entries = [Entry.of(DecisionMade(decision)) for decision in taken.decisions]
+    known = before.warnings if before else ()
+    entries += [Entry.of(WarningRaised(code)) for code in dict.fromkeys(state.warnings) if code not in known]
+    if before is None or state.stage != before.stage:
+        entries.append(Entry.of(StageEntered(state.stage)))
+    running = before.open if before else ()
+    for action in running:
+        if action is not answered and not _is_in(action, state.open):
+            entries.append(Entry.of(ActionAbandoned(type(action).__name__, stage_of(action), action_digest(action))))
+    entries += [_intent(action) for action in state.open if not _is_in(action, running)]
+    if state.is_over:
+        entries.append(finish_entry(result_of(run_id, state, tool_version)))
     return entries
 
 
+def _is_in(action: Action, actions: Sequence[Action]) -> bool:
+    return any(action is other for other in actions)
+
+
 def _intent(action: Action) -> Entry:
-    body: dict[str, Any] = {
-        "action": type(action).__name__,
-        "kind": kind_of(action),
-        "stage": stage_of(action),
-        "digest": action_digest(action),
-    }
-    if kind_of(action) == "io":
-        body["body"] = msgspec.to_builtins(action)
-    return Entry("action_intended", body)
+    kind = kind_of(action)
+    body = msgspec.to_builtins(action) if kind == "io" else None
+    return Entry.of(ActionIntended(type(action).__name__, kind, stage_of(action), action_digest(action), body))
 
 
 def finish_entry(result: RunResult) -> Entry:
-    """The end of a run: its whole result but for the pack, which the log holds already."""
-    document = msgspec.to_builtins(result)
-    body = {
-        "status": result.status,
-        "stop_reason": result.stop_reason,
-        "result_digest": digest(document),
-        "result": {name: value for name, value in document.items() if name != "pack"},
-    }
-    return Entry("run_finished", body)
+    """The end of a run, with its whole result."""
+    return Entry.of(RunFinished(result.status, result.stop_reason, digest(result), result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +115,6 @@ class Position:
     request: RunRequest
     tool_version: str
     step: Step
-    running: Action | None
     unrecorded: tuple[Entry, ...]
 
     @property
@@ -110,22 +125,14 @@ class Position:
 class Playback:
     """Folds the events of one log, one by one."""
 
-    def __init__(self, run_id: str, first: RunEvent) -> None:
-        if first.kind != "run_started" or first.body.get("schema") != LOG_SCHEMA:
-            form = first.body.get("schema")
-            raise BadInput(
-                f"The record of run {run_id} has the form {form!r}, which this version cannot read.",
-                fix="Use the version of Citewell that recorded it, or read its run.md.",
-            )
+    def __init__(self, run_id: str, first: RunEvent, machine: Machine | None = None) -> None:
         self.run_id = run_id
-        self.request = msgspec.convert(first.body["request"], RunRequest)
-        self.tool_version = str(first.body["tool_version"])
-        self.step = begin(self.request)
-        self.running: Action | None = None
-        self.expected = self._entries("begin_trace", None)
-
-    def _entries(self, stage_before: Stage, running: Action | None) -> list[Entry]:
-        return entries_after(self.run_id, self.step, stage_before, running, self.tool_version)
+        started = read_start(first)
+        self.request = started.request
+        self.tool_version = started.tool_version
+        self._machine = machine or Machine()
+        self.step = self._machine.begin(self.request)
+        self.expected = deque(entries_after(run_id, None, self.step, None, self.tool_version))
 
     def feed(self, event: RunEvent) -> None:
         """Take the next entry of the log, which must be the one that follows."""
@@ -134,35 +141,50 @@ class Playback:
         if event.kind == "observation_recorded" and not self.expected:
             self._observe(event)
             return
-        wanted = self.expected.pop(0) if self.expected else None
+        wanted = self.expected.popleft() if self.expected else None
         if wanted is None or wanted.kind != event.kind or canonical_json(wanted.body) != canonical_json(event.body):
             raise mismatch(self.run_id, event, wanted)
 
     def _observe(self, event: RunEvent) -> None:
-        action = self.step.actions[0] if self.step.actions else None
-        before, elapsed = self.step.state.stage, float(event.body["elapsed"])
-        if event.body["kind"] == "control":
-            observation = decode_observation(event.body["observation"])
-            self.step = step(self.step.state, observation, elapsed, action)
-            self.expected = self._entries(before, action)
-            return
-        if action is None or event.body["answers"] != action_digest(action):
-            raise mismatch(self.run_id, event, None)
-        observation = self._answer(action, event)
-        self.step = step(self.step.state, observation, elapsed, action)
-        self.expected = self._entries(before, None)
+        seen = event.event
+        assert isinstance(seen, ObservationRecorded)
+        before = self.step.state
+        action = None if seen.kind == "control" else self._answered(event, seen)
+        observation = self._observation(event, seen, action)
+        self.step = self._machine.step(before, observation, seen.elapsed, action)
+        self.expected = deque(entries_after(self.run_id, before, self.step, action, self.tool_version))
 
-    def _answer(self, action: Action, event: RunEvent) -> Observation:
-        if event.body["kind"] == "io":
-            return decode_observation(event.body["observation"])
+    def _answered(self, event: RunEvent, seen: ObservationRecorded) -> Action:
+        for action in self.step.state.open:
+            if action_digest(action) == seen.answers:
+                return action
+        raise mismatch(self.run_id, event, None)
+
+    def _observation(self, event: RunEvent, seen: ObservationRecorded, action: Action | None) -> Observation:
+        if seen.observation is not None:
+            return decode_observation(seen.observation)
+        if action is None:
+            raise mismatch(self.run_id, event, None)
         observation = compute(action)
-        if digest(observation) != event.body["digest"]:
+        if digest(observation) != seen.digest:
             raise mismatch(self.run_id, event, None)
         return observation
 
     def position(self) -> Position:
-        running = self.step.actions[0] if self.step.actions and not self.expected else None
-        return Position(self.request, self.tool_version, self.step, running, tuple(self.expected))
+        return Position(self.request, self.tool_version, self.step, tuple(self.expected))
+
+
+def read_start(first: RunEvent) -> RunStarted:
+    """What a log begins with; refused where its form is none that this version reads."""
+    form = first.body.get("schema")
+    if first.kind != "run_started" or form not in READABLE_SCHEMAS:
+        raise BadInput(
+            f"The record of run {first.run_id} has the form {form!r}, which this version cannot read.",
+            fix="Use the version of Citewell that recorded it, or read its run.md.",
+        )
+    started = first.event
+    assert isinstance(started, RunStarted)
+    return started
 
 
 def mismatch(run_id: str, event: RunEvent, wanted: Entry | None) -> WorkFailed:
@@ -174,76 +196,116 @@ def mismatch(run_id: str, event: RunEvent, wanted: Entry | None) -> WorkFailed:
     )
 
 
-def fold(events: Sequence[RunEvent]) -> Position:
+def fold(events: Sequence[RunEvent], machine: Machine | None = None) -> Position:
     """Where a log leaves off, with every entry checked on the way."""
-    playback = Playback(events[0].run_id, events[0])
+    playback = Playback(events[0].run_id, events[0], machine)
     for event in events[1:]:
         playback.feed(event)
     return playback.position()
 
 
-def closing_entries(run_id: str, position: Position, control: Observation) -> list[Entry]:
-    """What ends a run that nobody executes any more."""
-    state = position.step.state
-    taken = step(state, control, state.elapsed, position.running)
-    entries = entries_after(run_id, taken, state.stage, position.running, position.tool_version)
-    return [*position.unrecorded, control_entry(control, state.elapsed), *entries]
-
-
-def replay(events: Sequence[RunEvent]) -> RunResult:
-    """The result of a finished run, made again from its recorded observations alone."""
-    position = fold(events)
-    if position.tool_version != __version__:
+def check_resumable(events: Sequence[RunEvent]) -> None:
+    """Refuse to go on with a run whose log says that this version cannot."""
+    started = read_start(events[0])
+    if started.tool_version != __version__ and started.resume_format != RESUME_FORMAT:
         raise BadInput(
-            f"The run was recorded by Citewell {position.tool_version}; this is {__version__}.",
+            f"Run {events[0].run_id} was begun by Citewell {started.tool_version}, "
+            f"whose unfinished runs {__version__} cannot go on with.",
+            fix="Ask the question again; what the run gathered stays on record.",
+        )
+
+
+def closing_entries(
+    run_id: str, position: Position, control: Observation, machine: Machine | None = None
+) -> tuple[list[Entry], RunState]:
+    """What ends a run that nobody executes any more, and the state it ends in."""
+    state = position.step.state
+    taken = (machine or Machine()).step(state, control, state.elapsed, None)
+    entries = entries_after(run_id, state, taken, None, position.tool_version)
+    return [*position.unrecorded, control_entry(control, state.elapsed), *entries], taken.state
+
+
+def replay(events: Sequence[RunEvent], machine: Machine | None = None) -> RunResult:
+    """The result of a finished run, made again from its recorded observations alone."""
+    versions = _versions(events)
+    if other := sorted(versions - {__version__}):
+        raise BadInput(
+            f"The run was recorded by Citewell {', '.join(other)}; this is {__version__}, so an exact replay would "
+            "compare two programs.",
             fix="Replay with --tolerant to run today's code on the recorded observations.",
         )
+    position = fold(events, machine)
     if not position.is_over or position.unrecorded:
         raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
     return result_of(events[0].run_id, position.step.state, position.tool_version)
 
 
-def replay_tolerant(events: Sequence[RunEvent]) -> tuple[RunResult, tuple[str, ...]]:
+def _versions(events: Sequence[RunEvent]) -> set[str]:
+    """Every version that had a hand in a run."""
+    resumed = {str(event.body.get("tool_version") or "") for event in events if event.kind == "run_resumed"}
+    return {read_start(events[0]).tool_version, *resumed} - {""}
+
+
+def replay_tolerant(events: Sequence[RunEvent], machine: Machine | None = None) -> tuple[RunResult, tuple[str, ...]]:
     """Today's code on the recorded observations: the result it comes to, and where it went another way."""
     run_id = events[0].run_id
-    playback = Playback(run_id, events[0])
-    recorded, times, notes = _recorded_observations(events), _recorded_times(events), list[str]()
+    machine = machine or Machine()
+    playback = Playback(run_id, events[0], machine)
+    recorded = _Recorded(run_id, events)
     taken = playback.step
     while not taken.state.is_over:
-        action = taken.actions[0]
-        observation = compute(action) if kind_of(action) == "compute" else _stand_in(run_id, action, recorded, notes)
-        elapsed = times.pop(0) if times else taken.state.elapsed
-        taken = step(taken.state, observation, elapsed, action)
-    return result_of(run_id, taken.state, playback.tool_version), tuple(notes)
+        action, observation = recorded.next_for(taken.state)
+        taken = machine.step(taken.state, observation, recorded.elapsed(taken.state), action)
+    return result_of(run_id, taken.state, playback.tool_version), tuple(recorded.notes)
 
 
-def _stand_in(run_id: str, action: Action, recorded: dict[str, list[RunEvent]], notes: list[str]) -> Observation:
-    """The recorded observation of this kind that is next in line, whether or not it answers this very action."""
-    name = type(action).__name__
-    waiting = recorded.get(name, [])
-    if not waiting:
+class _Recorded:
+    """What a run saw, handed out again to whichever action of today's code asks for that kind of thing."""
+
+    def __init__(self, run_id: str, events: Sequence[RunEvent]) -> None:
+        self.notes: list[str] = []
+        self._run_id = run_id
+        self._by_action: dict[str, deque[RunEvent]] = {}
+        asked: dict[str, str] = {}
+        observed: list[RunEvent] = []
+        self._controls: deque[RunEvent] = deque()
+        for event in events:
+            if event.kind == "action_intended":
+                asked[event.body["digest"]] = event.body["action"]
+            elif event.kind == "observation_recorded" and event.body["kind"] == "control":
+                self._controls.append(event)
+            elif event.kind == "observation_recorded":
+                observed.append(event)
+                if event.body["kind"] == "io":
+                    self._by_action.setdefault(asked.get(event.body["answers"], ""), deque()).append(event)
+        self._times = iter([float(event.body["elapsed"]) for event in observed])
+
+    def elapsed(self, state: RunState) -> float:
+        return next(self._times, state.elapsed)
+
+    def next_for(self, state: RunState) -> tuple[Action | None, Observation]:
+        """The recorded observation that is next in line for what is under way; then what a person or the clock said."""
+        for action in state.open:
+            if kind_of(action) == "compute":
+                return action, compute(action)
+        for action, waiting in self._candidates(state):
+            event = waiting.popleft()
+            if event.body["answers"] != action_digest(action):
+                name = type(action).__name__
+                self.notes.append(f"entry {event.sequence}: today's {name} differs from the recorded one")
+            return action, decode_observation(event.body["observation"])
+        if self._controls:
+            return None, decode_observation(self._controls.popleft().body["observation"])
+        names = ", ".join(type(action).__name__ for action in state.open)
         raise WorkFailed(
-            f"Today's code asks for {name}, which run {run_id} never recorded.",
+            f"Today's code asks for {names or 'nothing'}, which run {self._run_id} never recorded.",
             fix="Ask the question again with 'citewell research'.",
         )
-    event = waiting.pop(0)
-    if event.body["answers"] != action_digest(action):
-        notes.append(f"entry {event.sequence}: today's {name} differs from the recorded one")
-    return decode_observation(event.body["observation"])
 
-
-def _recorded_times(events: Sequence[RunEvent]) -> list[float]:
-    observed = [event for event in events if event.kind == "observation_recorded" and event.body["kind"] != "control"]
-    return [float(event.body["elapsed"]) for event in observed]
-
-
-def _recorded_observations(events: Sequence[RunEvent]) -> dict[str, list[RunEvent]]:
-    """What was seen of the outside, by the kind of action that asked for it."""
-    found: dict[str, list[RunEvent]] = {}
-    asked: dict[str, str] = {}
-    for event in events:
-        if event.kind == "action_intended":
-            asked[event.body["digest"]] = event.body["action"]
-        elif event.kind == "observation_recorded" and event.body["kind"] == "io":
-            found.setdefault(asked.get(event.body["answers"], ""), []).append(event)
-    return found
+    def _candidates(self, state: RunState) -> Iterator[tuple[Action, deque[Any]]]:
+        """The exact answers first, then whatever is of the same kind."""
+        pairs = [(action, self._by_action.get(type(action).__name__)) for action in state.open]
+        for action, waiting in pairs:
+            if waiting and waiting[0].body["answers"] == action_digest(action):
+                yield action, waiting
+        yield from ((action, waiting) for action, waiting in pairs if waiting)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from citewell import __version__
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
+from citewell.domain.events import Entry, RunFinished, RunStarted
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
+from citewell.runner.actions import digest
 from citewell.runner.state import RunState
 from citewell.synthesis.prompt import PROMPT_VERSION
 
@@ -71,6 +73,33 @@ def _answered_by(state: RunState) -> _AnsweredBy:
     return _AnsweredBy(provider, name, "model", PROMPT_VERSION)
 
 
+def cancelled_result(run_id: str, started: RunStarted) -> tuple[list[Entry], RunResult]:
+    """The end of a run whose record this version cannot play back: closed as it is."""
+    request = started.request
+    result = RunResult(
+        run_id=run_id,
+        status="cancelled",
+        question=request.question,
+        profile=request.profile,
+        answer_status="error",
+        answer_warnings=("incomplete",),
+        answer="",
+        truncation=Truncation(request.max_evidence_chars, 0),
+        citations=(),
+        sentences=(),
+        contradictions=(),
+        stop_reason="cancelled",
+        warnings=("incomplete",),
+        provider="citewell",
+        model="extractive",
+        tool="extractive",
+        tool_version=started.tool_version,
+        prompt_version=EXTRACTIVE_VERSION,
+        metrics=RunMetrics(),
+    )
+    return [Entry.of(RunFinished(result.status, result.stop_reason, digest(result), result))], result
+
+
 def run_status(state: RunState) -> RunStatus:
     if state.stop_reason == "cancelled":
         return "cancelled"
@@ -87,12 +116,21 @@ def answer_status(state: RunState) -> AnswerStatus:
         return "error"
     if state.stop_reason == "verification_failed" or (state.failure is not None and state.verification is None):
         return "error"
+    if state.request.goal == "pack":
+        return "ok" if state.pack is not None and state.pack.evidence else "no_evidence"
     if state.draft is None or state.verification is None:
-        return "no_evidence" if state.stop_reason in ("no_evidence", "timeout_exceeded", "cancelled") else "error"
+        return "no_evidence" if _found_nothing(state) else "error"
     if state.draft.refused:
         return "no_evidence"
     truncated = state.prepared is not None and state.prepared.truncation.is_truncated
     return "ok_truncated" if truncated else "ok"
+
+
+def _found_nothing(state: RunState) -> bool:
+    """Whether the run searched and came back empty; one that was stopped before, or with evidence, did not."""
+    if state.stop_reason in ("cancelled", "timeout_exceeded", "max_steps_reached"):
+        return state.pack is not None and not state.pack.evidence
+    return state.stop_reason == "no_evidence"
 
 
 def _warnings(state: RunState, status: AnswerStatus) -> tuple[str, ...]:
@@ -107,7 +145,7 @@ def _warnings(state: RunState, status: AnswerStatus) -> tuple[str, ...]:
         found.append("no_evidence")
     if state.stop_reason == "weak_evidence_budget_exhausted":
         found.append("weak_evidence")
-    if "incomplete" in state.warnings:
+    if "incomplete" in state.warnings or state.stop_reason == "cancelled":
         found.append("incomplete")
     return tuple(dict.fromkeys(found))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatRequest
@@ -17,8 +18,29 @@ from citewell.domain.runs import (
     RunRequest,
     Spend,
     Stage,
+    StageGroup,
     StopReason,
 )
+from citewell.domain.topics import TopicBrief
+from citewell.runner.actions import Action
+from citewell.runner.profiles import ANSWER_GRACE_SECONDS, SYNTHESIS_RESERVE_SECONDS
+
+Phase = Literal["gathering", "writing", "everything"]
+PHASES: tuple[Phase, ...] = ("gathering", "writing", "everything")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """When gathering must end, when a model must stop writing, and when everything must, in seconds of the run."""
+
+    gathering: float
+    writing: float
+    everything: float
+
+    @classmethod
+    def within(cls, seconds: float) -> Deadlines:
+        gathering = seconds - min(SYNTHESIS_RESERVE_SECONDS, seconds * 0.3)
+        return cls(gathering, seconds - min(ANSWER_GRACE_SECONDS, seconds * 0.1), seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +49,9 @@ class RunState:
 
     request: RunRequest
     budget: Budget
+    deadlines: Deadlines
+    # The actions under way: whoever performs them starts what is new here and lets go of what is missing.
+    open: tuple[Action, ...] = ()
     spend: Spend = field(default_factory=Spend)
     stage: Stage = "begin_trace"
     steps: int = 0
@@ -34,6 +59,8 @@ class RunState:
     stage_seconds: dict[str, float] = field(default_factory=dict)
     plan: QueryPlan | None = None
     pack: ResearchPack | None = None
+    # The brief of the topic, until the evidence it goes with is there.
+    brief: TopicBrief | None = None
     candidates: tuple[int, int] = (0, 0)
     retrieved_keys: tuple[str, ...] = ()
     inspected_keys: tuple[str, ...] = ()
@@ -50,13 +77,17 @@ class RunState:
     written: str = ""
     # A draft and its verdict, kept while a model tries to mend it.
     first_draft: tuple[Draft, Verification] | None = None
-    deadlines: int = 0
+    # The deadlines that have passed already.
+    phases_over: tuple[Phase, ...] = ()
+    stages_over: tuple[StageGroup, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     draft: Draft | None = None
     verification: Verification | None = None
     warnings: tuple[str, ...] = ()
     finishing: StopReason | None = None
     finish_requested: bool = False
+    # A person wants the answer now: no model is waited for or asked any more.
+    is_hurried: bool = False
     failure: Failure | None = None
     stop_reason: StopReason | None = None
 
@@ -66,7 +97,7 @@ class RunState:
 
     @property
     def seconds_left(self) -> float:
-        return self.budget.seconds - self.elapsed
+        return self.deadlines.everything - self.elapsed
 
     @property
     def open_gaps(self) -> tuple[str, ...]:

@@ -10,6 +10,20 @@ from dataclasses import replace
 
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatReply, ChatRequest
+from citewell.domain.decisions import (
+    ActionGivenUp,
+    AnswerDrafted,
+    AnswerReviewed,
+    AnswerVerified,
+    CostLimitReached,
+    Decision,
+    EvidencePrepared,
+    ModelAsked,
+    RepairAsked,
+    RepairRejected,
+    ReviewFailed,
+    RunStopped,
+)
 from citewell.domain.runs import Failure, StopReason
 from citewell.models.tokens import estimate_prompt
 from citewell.runner import budgets
@@ -26,7 +40,8 @@ from citewell.runner.actions import (
     Verify,
     stage_of,
 )
-from citewell.runner.playbooks.plays import Decision, Play
+from citewell.runner.playbooks.transitions import Transition
+from citewell.runner.profiles import ANSWER_GRACE_SECONDS
 from citewell.runner.state import RunState
 from citewell.synthesis.drafting import declines
 from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
@@ -34,71 +49,69 @@ from citewell.synthesis.review import review_request
 
 IN_SECTIONS = ("deep",)
 UNAVAILABLE = ("unreachable", "unauthorized", "unknown_model", "rate_limited")
-# Seconds an answer by extraction and its check may take when a model has used up the time.
-ANSWER_GRACE_SECONDS = 2.0
 _LEAST_REPAIR_SECONDS = 5.0
 
 
-def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Play:
+def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Transition:
     """Pack the evidence; the rules a model gets beside it come out of the same budget."""
     assert state.pack is not None
     use = state.request.models
     taken = len(rules(in_sections=_in_sections(state))) if use.writes else 0
     hosted = use.writes and use.is_hosted
-    return Play(state, (Prepare(state.pack, state.request.max_evidence_chars, taken, hosted),), decisions)
+    return Transition(state, (Prepare(state.pack, state.request.max_evidence_chars, taken, hosted),), decisions)
 
 
-def prepared(state: RunState, ready: PreparedSynthesis) -> Play:
+def prepared(state: RunState, ready: PreparedSynthesis) -> Transition:
     """The evidence is packed: a model writes, or sentences are quoted."""
-    data = {"sources": [source.source_key for source in ready.sources], "chars": len(ready.text)}
-    spend = replace(state.spend, syntheses=state.spend.syntheses + 1)
-    after = replace(state, prepared=ready, spend=spend)
+    sources = tuple(source.source_key for source in ready.sources)
+    decision = EvidencePrepared(sources, len(ready.text), tuple(ready.withheld_source_keys))
+    after = replace(state, prepared=ready)
     if ready.withheld_source_keys:
-        data["withheld"] = list(ready.withheld_source_keys)
         after = replace(after, warnings=(*state.warnings, "secrets_withheld"))
-    play = _write(after, ready) if _model_writes(after, ready) else _extract(after)
-    return play.after(Decision("prepared", data))
+    taken = _write(after, ready) if _model_writes(after, ready) else _extract(after)
+    return taken.after(decision)
 
 
 def _model_writes(state: RunState, ready: PreparedSynthesis) -> bool:
     """No evidence, no model call; and none once the time for it is over."""
     nothing = not ready.sources or (bool(state.judgements) and state.judgements[-1].verdict == "no_evidence")
-    return state.request.models.writes and not nothing and state.seconds_left > ANSWER_GRACE_SECONDS
+    has_time = not state.is_hurried and state.seconds_left > ANSWER_GRACE_SECONDS
+    return state.request.models.writes and not nothing and has_time
 
 
 def _in_sections(state: RunState) -> bool:
     return state.request.profile in IN_SECTIONS
 
 
-def _extract(state: RunState) -> Play:
+def _extract(state: RunState) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
-    return Play(state, (Extract(state.prepared, state.plan),))
+    return Transition(state, (Extract(state.prepared, state.plan),))
 
 
-def _write(state: RunState, ready: PreparedSynthesis) -> Play:
+def _write(state: RunState, ready: PreparedSynthesis) -> Transition:
     use = state.request.models
     seconds = round(max(state.seconds_left - ANSWER_GRACE_SECONDS, 1.0), 3)
     wanted = write_request(ready, use.writer, use.max_output_tokens, seconds, in_sections=_in_sections(state))
-    request = budgets.fitted(wanted, use.writer_price, state.spend, use)
+    request = budgets.fitted(wanted, use.writer_price, state.spend, use, budgets.reserved(state))
     if request is None:
         return _at_ceiling(state)
-    return Play(replace(state, write_request=request), (Ask(request),), (_asked(request),))
+    return Transition(replace(state, write_request=request), (Ask(request),), (_asked(request),))
 
 
-def _asked(request: ChatRequest) -> Decision:
-    data = {"model": request.model, "purpose": request.purpose, "input_tokens": estimate_prompt(request.messages)}
-    return Decision("model_asked", {**data, "max_output_tokens": request.max_output_tokens})
+def _asked(request: ChatRequest) -> ModelAsked:
+    tokens = estimate_prompt(request.messages)
+    return ModelAsked(request.model, request.purpose, tokens, request.max_output_tokens)
 
 
-def _at_ceiling(state: RunState) -> Play:
+def _at_ceiling(state: RunState) -> Transition:
     """The ceiling leaves no room for the call: quote what there is, and say that it is not all."""
     ended = replace(state, finishing="cost_limit_reached", warnings=(*state.warnings, "incomplete"))
-    data = {"max_cost_usd": state.request.models.max_cost_usd, "spent_usd": state.spend.cost_usd}
-    return replace(_extract(ended), decisions=(Decision("cost_limit_reached", data),))
+    decision = CostLimitReached(state.request.models.max_cost_usd, state.spend.cost_usd)
+    return replace(_extract(ended), decisions=(decision,))
 
 
-def replied(state: RunState, request: ChatRequest, reply: ChatReply) -> Play:
+def replied(state: RunState, request: ChatRequest, reply: ChatReply) -> Transition:
     """A model wrote something: read it, unless it declined."""
     assert state.prepared is not None
     if reply.finish == "refusal" or declines(reply.text):
@@ -107,13 +120,12 @@ def replied(state: RunState, request: ChatRequest, reply: ChatReply) -> Play:
     after = replace(
         state, written=reply.text, warnings=(*state.warnings, "incomplete", "answer_cut_off") if cut else state.warnings
     )
-    return Play(after, (ReadDraft(reply.text, state.prepared, request.purpose == "repair", cut),))
+    return Transition(after, (ReadDraft(reply.text, state.prepared, request.purpose == "repair", cut),))
 
 
-def ask_failed(state: RunState, seen: AskFailed) -> Play:
+def ask_failed(state: RunState, seen: AskFailed) -> Transition:
     """A model that gave no usable reply: the first draft where there is one, else what the failure means."""
-    data = {"stage": "synthesize", "code": seen.problem, "message": seen.message}
-    decision = Decision("action_failed", data)
+    decision = ActionGivenUp("synthesize", seen.problem, seen.message)
     if state.first_draft is not None:
         return _with_first(state).after(decision)
     if seen.problem == "timeout":
@@ -122,27 +134,28 @@ def ask_failed(state: RunState, seen: AskFailed) -> Play:
     return _given_up(state, seen.problem, seen.message, seen.fix).after(decision)
 
 
-def writing_over(state: RunState) -> Play:
-    """The run's time is nearly up while a model still writes or reviews."""
+def writing_over(state: RunState) -> Transition:
+    """A model that still writes or reviews is not waited for: its first draft, or quotations, take its place."""
     if state.verification is not None and state.first_draft is None:
         return unreviewed(state, "it was not waited for")
     if state.first_draft is not None:
         return _with_first(replace(state, warnings=(*state.warnings, "incomplete")))
+    if state.is_hurried:
+        return _extract(replace(state, warnings=(*state.warnings, "incomplete")))
     late = replace(state, finishing="timeout_exceeded", warnings=(*state.warnings, "incomplete", "model_timeout"))
     return _extract(late)
 
 
-def _given_up(state: RunState, code: str, message: str, fix: str) -> Play:
+def _given_up(state: RunState, code: str, message: str, fix: str) -> Transition:
     reason: StopReason = "synthesis_unavailable" if code in UNAVAILABLE else "synthesis_failed"
     failure = Failure("synthesize", code, message, fix)
     ended = replace(state, failure=failure, stop_reason=reason)
-    return Play(ended, (), (Decision("stopped", {"stop_reason": reason, "why": message}),))
+    return Transition(ended, (), (RunStopped(reason, message),))
 
 
-def drafted(state: RunState, draft: Draft) -> Play:
+def drafted(state: RunState, draft: Draft) -> Transition:
     """A draft: check it, or have what is plainly wrong with it mended first."""
-    data = {"sentences": len(draft.sentences), "refused": draft.refused, "reason": draft.reason}
-    decision = Decision("drafted", {**data, "problems": draft.problems, "written_by": draft.written_by})
+    decision = AnswerDrafted(len(draft.sentences), draft.refused, draft.reason, tuple(draft.problems), draft.written_by)
     after = replace(state, draft=draft)
     if draft.problems and (again := _repair(after, draft, None)) is not None:
         return again.after(decision)
@@ -152,14 +165,14 @@ def drafted(state: RunState, draft: Draft) -> Play:
     return _verify(after, draft).after(decision)
 
 
-def _verify(state: RunState, draft: Draft) -> Play:
+def _verify(state: RunState, draft: Draft) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
     check = Verify(state.request.question, draft, state.prepared, state.plan, state.budget.citations)
-    return Play(state, (check,))
+    return Transition(state, (check,))
 
 
-def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Play | None:
+def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Transition | None:
     """The one repair, if there is time and money for it."""
     use, first = state.request.models, state.write_request
     if first is None or state.spend.repairs >= state.budget.repairs or state.finish_requested:
@@ -169,21 +182,20 @@ def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Play
         return None
     faults = faults_of(draft, checked.sentences if checked else ())
     wanted = repair_request(first, state.written, faults, round(seconds, 3))
-    request = budgets.fitted(wanted, use.writer_price, state.spend, use)
+    request = budgets.fitted(wanted, use.writer_price, state.spend, use, budgets.reserved(state))
     if request is None:
         return None
     spend = replace(state.spend, repairs=state.spend.repairs + 1)
     kept = (draft, checked) if checked is not None else None
     after = replace(state, spend=spend, first_draft=kept)
-    return Play(after, (Ask(request),), (Decision("repair_asked", {"faults": faults}), _asked(request)))
+    return Transition(after, (Ask(request),), (RepairAsked(tuple(faults)), _asked(request)))
 
 
-def verified(state: RunState, verification: Verification) -> Play:
+def verified(state: RunState, verification: Verification) -> Transition:
     """The verdict is in: show it, have unsupported sentences mended once, or fall back on the better draft."""
     assert state.draft is not None
-    failed = [gate.name for gate in verification.gates if not gate.passed]
-    data = {"failed_gates": failed, "unsupported_rate": verification.unsupported_rate}
-    decision = Decision("verified", data)
+    failed = tuple(gate.name for gate in verification.gates if not gate.passed)
+    decision = AnswerVerified(failed, verification.unsupported_rate)
     after = replace(state, verification=verification)
     if state.first_draft is not None:
         return _better(after, verification).after(decision)
@@ -194,7 +206,7 @@ def verified(state: RunState, verification: Verification) -> Play:
     return _keep(after).after(decision)
 
 
-def _better(state: RunState, second: Verification) -> Play:
+def _better(state: RunState, second: Verification) -> Transition:
     """Of the first draft and its repair, the one that holds; the repair where both do and it is no worse."""
     assert state.first_draft is not None
     _, first = state.first_draft
@@ -203,15 +215,15 @@ def _better(state: RunState, second: Verification) -> Play:
     return _with_first(state)
 
 
-def _with_first(state: RunState) -> Play:
+def _with_first(state: RunState) -> Transition:
     """Go back to the draft before the repair."""
     assert state.first_draft is not None
     draft, verification = state.first_draft
     back = replace(state, draft=draft, verification=verification, first_draft=None)
-    return _keep(back).after(Decision("repair_rejected", {"why": "the first draft holds better"}))
+    return _keep(back).after(RepairRejected("the first draft holds better"))
 
 
-def _keep(state: RunState) -> Play:
+def _keep(state: RunState) -> Transition:
     """The answer stands: have it reviewed where a reviewer is chosen, then keep the texts it cites."""
     verification = state.verification
     assert verification is not None
@@ -220,7 +232,7 @@ def _keep(state: RunState) -> Play:
     return _review(state, verification) or _keep_texts(state, verification)
 
 
-def _review(state: RunState, verification: Verification) -> Play | None:
+def _review(state: RunState, verification: Verification) -> Transition | None:
     use = state.request.models
     seconds = state.seconds_left - ANSWER_GRACE_SECONDS
     by_model = state.draft is not None and state.draft.written_by == "model"
@@ -233,42 +245,42 @@ def _review(state: RunState, verification: Verification) -> Play | None:
     ):
         return None
     wanted = review_request(state.prepared, verification, use.reviewer, round(seconds, 3))
-    request = budgets.fitted(wanted, use.reviewer_price, state.spend, use)
-    return Play(state, (Ask(request),), (_asked(request),)) if request is not None else None
+    request = budgets.fitted(wanted, use.reviewer_price, state.spend, use, budgets.reserved(state))
+    return Transition(state, (Ask(request),), (_asked(request),)) if request is not None else None
 
 
-def review_replied(state: RunState, reply: ChatReply) -> Play:
+def review_replied(state: RunState, reply: ChatReply) -> Transition:
     assert state.verification is not None
-    return Play(state, (ReadReview(reply.text, state.verification),))
+    return Transition(state, (ReadReview(reply.text, state.verification),))
 
 
-def reviewed(state: RunState, seen: Reviewed) -> Play:
+def reviewed(state: RunState, seen: Reviewed) -> Transition:
     """Doubts go beside the answer; they change nothing in it."""
     assert state.verification is not None
     if seen.error:
         return unreviewed(state, f"its reply could not be read: {seen.error}")
     warnings = (*state.warnings, "review_doubts") if seen.doubts else state.warnings
-    decision = Decision("reviewed", {"doubts": [f"{one.sentence}: {one.kind}" for one in seen.doubts]})
+    decision = AnswerReviewed(tuple(f"{one.sentence}: {one.kind}" for one in seen.doubts))
     kept = _keep_texts(replace(state, doubts=seen.doubts, warnings=warnings), state.verification)
     return kept.after(decision)
 
 
-def unreviewed(state: RunState, message: str) -> Play:
+def unreviewed(state: RunState, message: str) -> Transition:
     """A review that failed costs nothing but the review."""
     assert state.verification is not None
     warned = replace(state, warnings=(*state.warnings, "review_failed"))
-    return _keep_texts(warned, state.verification).after(Decision("review_failed", {"why": message}))
+    return _keep_texts(warned, state.verification).after(ReviewFailed(message))
 
 
-def _keep_texts(state: RunState, verification: Verification) -> Play:
+def _keep_texts(state: RunState, verification: Verification) -> Transition:
     texts = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in verification.citations)
-    return Play(state, (KeepTexts(tuple(texts)),))
+    return Transition(state, (KeepTexts(tuple(texts)),))
 
 
-def ended(state: RunState) -> Play:
+def ended(state: RunState) -> Transition:
     """The run is over."""
     reason = stop_reason(state)
-    return Play(replace(state, stop_reason=reason), (), (Decision("stopped", {"stop_reason": reason}),))
+    return Transition(replace(state, stop_reason=reason), (), (RunStopped(reason),))
 
 
 def stop_reason(state: RunState) -> StopReason:
@@ -284,9 +296,9 @@ def stop_reason(state: RunState) -> StopReason:
     return "weak_evidence_budget_exhausted"
 
 
-def failed(state: RunState, action: Action, failure: Failure) -> Play:
+def failed(state: RunState, action: Action, failure: Failure) -> Transition:
     """What a failed action of answering means."""
-    decision = Decision("action_failed", {"stage": failure.stage, "code": failure.code, "message": failure.message})
+    decision = ActionGivenUp(failure.stage, failure.code, failure.message)
     match action:
         case Verify():
             # A broken verifier must not hide the evidence: the answer is shown as unchecked, with the warning.
@@ -297,7 +309,7 @@ def failed(state: RunState, action: Action, failure: Failure) -> Play:
         case _:
             reason: StopReason = "synthesis_failed" if stage_of(action) in _WRITING else "no_evidence"
             over = replace(state, failure=failure, stop_reason=reason)
-            return Play(over, (), (decision, Decision("stopped", {"stop_reason": reason})))
+            return Transition(over, (), (decision, RunStopped(reason)))
 
 
 _WRITING = ("prepare_synthesis", "synthesize")

@@ -1,7 +1,7 @@
 """The `local` playbook: the corpus alone, bounded. Pure.
 
-plan (a model may help: `questioning`) → retrieve → the topic's brief where it is wanted → inspect the top rows →
-judge → at most one focused retry or one related expansion → the answer (`answering`).
+plan (a model may help: `planning_steps`) → retrieve, and at the same time the topic's brief where it is wanted →
+inspect the top rows → judge → at most one focused retry or one related expansion → the answer (`answering`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,24 @@ from dataclasses import replace
 from typing import assert_never
 
 from citewell.domain.chat import ChatReply
+from citewell.domain.decisions import (
+    ActionGivenUp,
+    CostEstimated,
+    CoverageJudged,
+    EvidenceFound,
+    ExpansionMerged,
+    RetryMerged,
+    SearchesPlanned,
+    TopicBriefAdded,
+)
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan, Variant
-from citewell.domain.runs import Failure, JudgeResult
+from citewell.domain.runs import Failure, JudgeResult, StopReason
 from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
 from citewell.planning import planner
 from citewell.runner import budgets
 from citewell.runner.actions import (
+    STAGE_TIMEOUT,
     Action,
     ActionFailed,
     Ask,
@@ -54,50 +65,51 @@ from citewell.runner.actions import (
     Verify,
 )
 from citewell.runner.merge import merge_expansion, merge_inspection, merge_retry
-from citewell.runner.playbooks import answering, questioning
-from citewell.runner.playbooks.plays import Decision, Play
+from citewell.runner.playbooks import answering, planning_steps
+from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.state import RunState
 from citewell.synthesis import review
 
 
-def opening(state: RunState) -> Play:
+def opening(state: RunState) -> Transition:
     """A run begins with understanding the question; related rows enter only by the judged expansion."""
     request = state.request
     limits = replace(request.limits, include_related=False)
-    plan = MakePlan(request.question, request.filters, limits, request.topic, request.topic_brief)
-    return Play(state, (plan,), tuple(_estimated_cost(state)))
+    if request.goal == "pack":
+        limits = request.limits
+    plan = MakePlan(
+        *(request.question, request.filters, limits, request.topic, request.topic_brief, request.conversation)
+    )
+    return Transition(state, (plan,), tuple(_estimated_cost(state)))
 
 
-def _estimated_cost(state: RunState) -> Iterator[Decision]:
+def _estimated_cost(state: RunState) -> Iterator[CostEstimated]:
     """The most the models of this run can cost, before any of them is asked."""
     use = state.request.models
     if use.writes or use.planner:
         chars, repairs = state.request.max_evidence_chars, state.budget.repairs
         most = budgets.estimate(use, chars, repairs, planner.MAX_OUTPUT_TOKENS, review.MAX_OUTPUT_TOKENS)
-        data = {"calls": most.calls, "input_tokens": most.input_tokens, "output_tokens": most.output_tokens}
-        yield Decision("cost_estimated", {**data, "usd": most.usd, "max_cost_usd": use.max_cost_usd})
+        yield CostEstimated(most.calls, most.input_tokens, most.output_tokens, most.usd, use.max_cost_usd)
 
 
-def observed(state: RunState, observation: Observation, pending: Action | None) -> Play:
-    """What follows from what was seen; `pending` is the action that it answers."""
+def observed(state: RunState, observation: Observation, action: Action) -> Transition:
+    """What follows from what was seen; `action` is the one it answers."""
     match observation:
         case PlanMade(plan=plan):
-            return questioning.before_searching(state, plan, _search)
+            return planning_steps.before_searching(state, plan, _search)
         case Replied(reply=reply):
-            return _replied(state, reply, pending)
+            return _replied(state, reply, action)
         case AskFailed():
-            return _ask_failed(state, observation, pending)
+            return _ask_failed(state, observation, action)
         case PlanMerged(merged=merged):
-            return questioning.merged(state, merged, _search)
+            return planning_steps.merged(state, merged, _search)
         case Retrieved(pack=pack) if state.pack is None:
             return _first_evidence(_counted(state, observation), pack)
         case Retrieved(pack=pack):
             return _retried(_counted(state, observation), pack)
         case TopicBriefed(brief=brief):
-            assert state.pack is not None
-            data = {"topic": brief.topic, "nodes": len(brief.nodes), "edges": len(brief.edges)}
-            inspected = _inspect(replace(state, pack=with_brief(state.pack, brief)))
-            return inspected.after(Decision("topic_briefed", data))
+            decision = TopicBriefAdded(brief.topic, len(brief.nodes), len(brief.edges))
+            return _once_found(replace(state, brief=brief)).after(decision)
         case Inspected(views=views):
             assert state.pack is not None
             pack = merge_inspection(state.pack, views)
@@ -108,9 +120,8 @@ def observed(state: RunState, observation: Observation, pending: Action | None) 
         case Expanded(rows=rows):
             assert state.pack is not None
             pack, record = merge_expansion(state.pack, rows, state.budget.expansion_rows)
-            decision = Decision("expanded", {"accepted": record.accepted, "rejected": record.rejected})
             widened = replace(state, pack=pack, merges=(*state.merges, record), retrieved_keys=_seen(state, pack))
-            return answering.prepare(widened, (decision,))
+            return answering.prepare(widened, (ExpansionMerged(record.accepted, record.rejected),))
         case Prepared(prepared=prepared):
             return answering.prepared(state, prepared)
         case Drafted(draft=draft):
@@ -123,36 +134,40 @@ def observed(state: RunState, observation: Observation, pending: Action | None) 
             warnings = (*state.warnings, "source_removed_during_run") if missing else state.warnings
             return answering.ended(replace(state, warnings=warnings))
         case ActionFailed() | CancelRequested() | FinishRequested() | DeadlinePassed():
-            return Play(state)  # the kernel deals with these before a playbook sees them
+            return waiting(state)  # the kernel deals with these before a playbook sees them
         case _:
             assert_never(observation)
 
 
-def _search(state: RunState, plan: QueryPlan) -> Play:
+def _search(state: RunState, plan: QueryPlan) -> Transition:
     """Search by a plan: for the first time, or again with the retry's variant and whatever a model has added since."""
     after = replace(state, plan=plan)
     if state.pack is None:
         return _retrieve(after, plan, attempt=1)
+    if state.spend.retrieval_passes >= state.budget.retrieval_passes:
+        return answering.prepare(after)
     tried = {query.casefold() for query in state.queries_tried}
     added = [variant for variant in plan.query_variants if variant.query.casefold() not in tried]
     focused = [Variant("content", state.retry_variant, 1.0)] if state.retry_variant else []
     return _retrieve(after, replace(plan, query_variants=(*focused, *added)), attempt=2)
 
 
-def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Play:
+def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Transition:
     tried = (*state.queries_tried, *(variant.query for variant in plan.query_variants))
     spend = replace(state.spend, retrieval_passes=state.spend.retrieval_passes + 1)
-    data = {
-        "text_query": plan.text_query,
-        "terms": plan.terms,
-        "concepts": [concept.name for concept in plan.concepts],
-        "variants": [variant.query for variant in plan.query_variants],
-        "planner_status": plan.planner_status,
-        "topic": plan.topic if plan.include_topic_brief else None,
-    }
+    decision = SearchesPlanned(
+        text_query=plan.text_query,
+        terms=tuple(plan.terms),
+        concepts=tuple(concept.name for concept in plan.concepts),
+        variants=tuple(variant.query for variant in plan.query_variants),
+        planner_status=plan.planner_status,
+        topic=plan.topic if plan.include_topic_brief else None,
+    )
     after = replace(state, queries_tried=tried, spend=spend)
-    retrieve = Retrieve(state.request.question, plan, attempt, state.request.semantic)
-    return Play(after, (retrieve,), (Decision("planned", data),))
+    actions: tuple[Action, ...] = (Retrieve(state.request.question, plan, attempt, state.request.semantic),)
+    if attempt == 1 and plan.include_topic_brief and plan.topic:
+        actions = (*actions, BriefTopic(plan.topic, plan.filters, SEED_LIMIT, RELATED_LIMIT))
+    return Transition(after, actions, (decision,))
 
 
 def _counted(state: RunState, found: Retrieved) -> RunState:
@@ -164,25 +179,32 @@ def _counted(state: RunState, found: Retrieved) -> RunState:
     return replace(state, candidates=(before + found.report.before_dedupe, after + found.report.after_dedupe))
 
 
-def _first_evidence(state: RunState, pack: ResearchPack) -> Play:
+def _first_evidence(state: RunState, pack: ResearchPack) -> Transition:
     after = replace(state, pack=pack)
     after = replace(after, retrieved_keys=_seen(after, pack))
-    data = {"keys": [row.source_key for row in pack.evidence], "recall_note": pack.coverage.recall_note}
-    decisions = (Decision("retrieved", data),)
-    plan = pack.query_plan
-    if plan.include_topic_brief and plan.topic:
-        return Play(after, (BriefTopic(plan.topic, plan.filters, SEED_LIMIT, RELATED_LIMIT),), decisions)
-    inspected = _inspect(after)
-    return inspected.after(*decisions)
+    decision = EvidenceFound(tuple(row.source_key for row in pack.evidence), pack.coverage.recall_note)
+    return _once_found(after).after(decision)
 
 
-def _inspect(state: RunState) -> Play:
+def _once_found(state: RunState) -> Transition:
+    """Evidence and brief are gathered at the same time: go on when nothing of them is under way any more."""
+    if state.open or state.pack is None:
+        return waiting(state)
+    pack = with_brief(state.pack, state.brief) if state.brief is not None else state.pack
+    after = replace(state, pack=pack, brief=None)
+    if state.request.goal == "answer":
+        return _inspect(after)
+    found: StopReason = "enough_evidence" if pack.evidence else "no_evidence"
+    return answering.ended(replace(after, finishing=state.finishing or found))
+
+
+def _inspect(state: RunState) -> Transition:
     assert state.pack is not None
     pack = state.pack
     if not pack.evidence:
         return _judge(state)
     keys = tuple(row.source_key for row in pack.evidence[: state.budget.inspect_rows])
-    return Play(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars),))
+    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars),))
 
 
 def _seen(state: RunState, pack: ResearchPack) -> tuple[str, ...]:
@@ -190,7 +212,7 @@ def _seen(state: RunState, pack: ResearchPack) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*state.retrieved_keys, *keys)))
 
 
-def _judge(state: RunState) -> Play:
+def _judge(state: RunState) -> Transition:
     assert state.pack is not None
     judge = JudgeCoverage(
         state.pack,
@@ -198,7 +220,7 @@ def _judge(state: RunState) -> Play:
         expansions_left=_left(state.budget.expansions, state.spend.expansions, state),
         tried=state.queries_tried,
     )
-    return Play(state, (judge,))
+    return Transition(state, (judge,))
 
 
 def _left(limit: int, used: int, state: RunState) -> int:
@@ -207,26 +229,21 @@ def _left(limit: int, used: int, state: RunState) -> int:
     return 0 if exhausted else max(0, limit - used)
 
 
-def _judged(state: RunState, result: JudgeResult) -> Play:
+def _judged(state: RunState, result: JudgeResult) -> Transition:
     after = replace(state, judgements=(*state.judgements, result), pack=_estimated(state, result))
-    data = {
-        "verdict": result.verdict,
-        "reason": result.reason,
-        "missing_concepts": result.missing_concepts,
-        "retry_action": result.retry_action,
-        "answerability": result.answerability.probability if result.answerability else None,
-    }
-    decisions = (Decision("judged", data),)
+    likely = result.answerability.probability if result.answerability else None
+    judged = CoverageJudged(result.verdict, result.reason, result.missing_concepts, result.retry_action, likely)
+    decisions = (judged,)
     if result.retry_action == "focused_retry" and result.retry_variant and state.plan is not None:
         spend = replace(after.spend, retries=after.spend.retries + 1)
         retrying = replace(after, spend=spend, retry_variant=result.retry_variant)
-        retry = questioning.after_weak_search(retrying, _search) or _search(retrying, state.plan)
+        retry = planning_steps.after_weak_search(retrying, _search) or _search(retrying, state.plan)
         return retry.after(*decisions)
     if result.retry_action == "related_expansion" and result.expansion_lookup:
         spend = replace(after.spend, expansions=after.spend.expansions + 1)
         limits = state.request.limits
         expand = Expand(result.expansion_lookup, state.budget.expansion_rows, limits.max_chars_per_doc)
-        return Play(replace(after, spend=spend), (expand,), decisions)
+        return Transition(replace(after, spend=spend), (expand,), decisions)
     return answering.prepare(after, decisions)
 
 
@@ -237,38 +254,36 @@ def _estimated(state: RunState, result: JudgeResult) -> ResearchPack | None:
     return replace(state.pack, coverage=replace(state.pack.coverage, answerability=result.answerability))
 
 
-def _retried(state: RunState, found: ResearchPack) -> Play:
+def _retried(state: RunState, found: ResearchPack) -> Transition:
     assert state.pack is not None
     pack, record = merge_retry(state.pack, found)
     rejected = {**state.rejected, **dict.fromkeys(record.rejected, "neither an anchor nor a missing concept")}
     after = replace(state, pack=pack, merges=(*state.merges, record), rejected=rejected)
     after = replace(after, retrieved_keys=_seen(_with_keys(after, record.rejected), pack))
-    data = {"preserved": record.preserved, "accepted": record.accepted, "rejected": record.rejected}
-    judged = _judge(after)
-    return judged.after(Decision("retried", data))
+    return _judge(after).after(RetryMerged(record.preserved, record.accepted, record.rejected))
 
 
 def _with_keys(state: RunState, keys: tuple[str, ...]) -> RunState:
     return replace(state, retrieved_keys=tuple(dict.fromkeys((*state.retrieved_keys, *keys))))
 
 
-def _replied(state: RunState, reply: ChatReply, pending: Action | None) -> Play:
+def _replied(state: RunState, reply: ChatReply, pending: Action) -> Transition:
     assert isinstance(pending, Ask)
     call = budgets.call_of(pending.request, reply)
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
     if pending.request.purpose == "plan":
-        return questioning.replied(after, reply)
+        return planning_steps.replied(after, reply)
     if pending.request.purpose == "review":
         return answering.review_replied(after, reply)
     return answering.replied(after, pending.request, reply)
 
 
-def _ask_failed(state: RunState, seen: AskFailed, pending: Action | None) -> Play:
+def _ask_failed(state: RunState, seen: AskFailed, pending: Action) -> Transition:
     assert isinstance(pending, Ask)
     call = budgets.call_of(pending.request, seen)
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
     if pending.request.purpose == "plan":
-        return questioning.failed(after, seen, _search)
+        return planning_steps.failed(after, seen, _search)
     if pending.request.purpose == "review":
         return answering.unreviewed(after, seen.message)
     return answering.ask_failed(after, seen)
@@ -276,54 +291,55 @@ def _ask_failed(state: RunState, seen: AskFailed, pending: Action | None) -> Pla
 
 def _given_up(state: RunState, pending: Ask) -> RunState:
     """A call nobody waits for any longer: counted, its cost unknown unless the model is free."""
-    use = state.request.models
-    prices = {"plan": use.planner_price, "review": use.reviewer_price}
-    price = prices.get(pending.request.purpose, use.writer_price)
-    call = budgets.dropped_call(pending.request, price)
+    call = budgets.dropped_call(pending.request, budgets.price_of(pending.request, state.request.models))
     return replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
 
 
-def hurried(state: RunState, pending: Action | None) -> Play:
-    """Go to the answer with what is there; an answer already being made is simply finished."""
-    if isinstance(pending, (Prepare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)):
-        return Play(state, (pending,))
-    if isinstance(pending, Ask) and pending.request.purpose == "plan":
-        return questioning.let_go(_given_up(state, pending), _search)
-    if isinstance(pending, Ask):
-        return Play(state, (pending,))
+def end_gathering(state: RunState) -> Transition:
+    """Go to the answer with what is there; an answer already being made is finished, by a model only if it may be."""
+    asked = next((action for action in state.open if isinstance(action, Ask)), None)
+    if asked is not None and asked.request.purpose == "plan":
+        return planning_steps.let_go(_given_up(state, asked), _search)
+    if asked is not None:
+        return answering.writing_over(_given_up(state, asked)) if state.is_hurried else waiting(state)
+    if any(isinstance(action, _ANSWERING) for action in state.open):
+        return waiting(state)
+    if state.pack is None and state.is_hurried and "gathering" not in state.phases_over:
+        return Transition(state, tuple(action for action in state.open if not isinstance(action, BriefTopic)))
     if state.pack is None:
         return answering.ended(replace(state, finishing=state.finishing or "no_evidence"))
     return answering.prepare(state)
 
 
-def writing_over(state: RunState, pending: Action | None) -> Play:
+_ANSWERING = (Prepare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)
+
+
+def end_writing(state: RunState) -> Transition:
     """The time for writing is over: a model that still writes is let go of."""
-    if isinstance(pending, Ask):
-        return answering.writing_over(_given_up(state, pending))
-    return Play(state, (pending,) if pending is not None else ())
+    asked = next((action for action in state.open if isinstance(action, Ask)), None)
+    return answering.writing_over(_given_up(state, asked)) if asked is not None else waiting(state)
 
 
-def failed(state: RunState, action: Action, failure: Failure) -> Play:
+def failed(state: RunState, action: Action, failure: Failure) -> Transition:
     """What a failed action means: some are only a loss, others end the run with what it has."""
-    decision = Decision("action_failed", {"stage": failure.stage, "code": failure.code, "message": failure.message})
+    decision = ActionGivenUp(failure.stage, failure.code, failure.message)
     match action:
         case Ask() if action.request.purpose == "plan":
-            planless = questioning.failed(_given_up(state, action), failure, _search)
-            return planless.after(decision)
+            return planning_steps.failed(_given_up(state, action), failure, _search).after(decision)
         case Ask() if action.request.purpose == "review":
             return answering.unreviewed(_given_up(state, action), failure.message)
         case ReadReview():
             return answering.unreviewed(state, failure.message)
+        case Ask() if failure.code == STAGE_TIMEOUT:
+            return answering.writing_over(_given_up(state, action)).after(decision)
         case Ask():
             return answering.failed(_given_up(state, action), action, failure)
         case MergePlan():
-            return questioning.failed(state, failure, _search)
+            return planning_steps.failed(state, failure, _search)
         case BriefTopic():
-            inspected = _inspect(replace(state, warnings=(*state.warnings, "topic_brief_failed")))
-            return inspected.after(decision)
+            return _once_found(replace(state, warnings=(*state.warnings, "topic_brief_failed"))).after(decision)
         case Inspect():
-            judged = _judge(replace(state, warnings=(*state.warnings, "inspection_failed")))
-            return judged.after(decision)
+            return _judge(replace(state, warnings=(*state.warnings, "inspection_failed"))).after(decision)
         case Expand():
             return answering.prepare(replace(state, warnings=(*state.warnings, "expansion_failed")), (decision,))
         case Retrieve() if state.pack is not None:

@@ -64,7 +64,7 @@ def _show(engine: Engine, *, as_json: bool) -> None:
     )
     answers: list[RunResult] = []
     for question in QUESTIONS:
-        result = execute(engine.research(question), quiet=True)
+        result = execute(engine, engine.start_research(question), quiet=True)
         answers.append(result)
         if not as_json:
             print_answer(result)

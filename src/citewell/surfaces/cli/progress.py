@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from citewell.domain.events import RunEvent
+from citewell.domain import decisions as decided
+from citewell.domain.events import (
+    DecisionMade,
+    RunEvent,
+    RunResumed,
+    SentenceRetracted,
+    SentenceShown,
+    StageEntered,
+)
 
 _STAGES = {
     "plan": "planning query",
@@ -12,67 +18,69 @@ _STAGES = {
     "inspect_top": "inspecting top evidence",
     "judge_coverage": "judging coverage",
     "optional_expand_or_retry": "retrying or expanding",
+    "search": "searching",
+    "read": "reading",
+    "evaluate": "evaluating",
     "prepare_synthesis": "preparing evidence",
-    "synthesize": "writing answer",
+    "synthesize": "synthesizing answer",
     "verify": "verifying citations",
     "persist_trace": "saving trace",
 }
+# The ends of a log are large and say nothing to a person who watches.
+_SHOWN = ("stage_entered", "decision_made", "sentence_shown", "sentence_retracted", "run_resumed", "display_updated")
 
 
 def progress_line(event: RunEvent) -> str | None:
     """What a person wants to read of an event, if anything."""
-    match event.kind:
-        case "stage_entered":
-            return _STAGES.get(str(event.body["stage"]), str(event.body["stage"]))
-        case "decision_made":
-            return _decision(event.body["name"], event.body["data"])
-        case "display_updated":
-            return _displayed(event.body)
-        case "run_resumed":
+    if event.kind not in _SHOWN:
+        return None
+    match event.event:
+        case StageEntered(stage=stage):
+            return _STAGES.get(stage, stage)
+        case DecisionMade(decision=decision):
+            return _decision(decision)
+        case SentenceShown(text=text):
+            return f"  > {text}"
+        case SentenceRetracted(indexes=indexes, reason=reason):
+            return f"  taken back: sentence {', '.join(str(index + 1) for index in indexes)} ({reason})"
+        case RunResumed():
             return f"resumed {event.run_id}"
         case _:
             return None
 
 
-def _displayed(body: dict[str, Any]) -> str | None:
-    """A sentence of the answer that passed its own check, or one that is taken back."""
-    if "shown" in body:
-        return f"  > {body['shown']['text']}"
-    numbers = ", ".join(str(index + 1) for index in body["retracted"]["indexes"])
-    return f"  taken back: sentence {numbers} ({body['retracted']['reason']})"
-
-
-def _decision(name: str, data: dict[str, Any]) -> str | None:
-    match name:
-        case "planned":
-            return f"  {len(data['variants'])} queries: {' | '.join(data['variants'])}"
-        case "retrieved":
-            return f"  {len(data['keys'])} rows: {data['recall_note']}"
-        case "topic_briefed":
-            return f"  topic {data['topic']}: {data['nodes']} nodes, {data['edges']} edges"
-        case "judged":
-            return f"  {data['verdict']}: {data['reason']}"
-        case "retried":
-            return f"  retry kept {len(data['preserved'])} rows, added {len(data['accepted'])}"
-        case "expanded":
-            return f"  added {len(data['accepted'])} linked documents"
-        case "cost_estimated":
-            usd = data["usd"]
+def _decision(decision: decided.Decision) -> str | None:
+    match decision:
+        case decided.SearchesPlanned(variants=variants):
+            return f"  {len(variants)} queries: {' | '.join(variants)}"
+        case decided.EvidenceFound(keys=keys, recall_note=note):
+            return f"  {len(keys)} rows: {note}"
+        case decided.TopicBriefAdded(topic=topic, nodes=nodes, edges=edges):
+            return f"  topic {topic}: {nodes} nodes, {edges} edges"
+        case decided.CoverageJudged(verdict=verdict, reason=reason):
+            return f"  {verdict}: {reason}"
+        case decided.RetryMerged(preserved=preserved, accepted=accepted):
+            return f"  retry kept {len(preserved)} rows, added {len(accepted)}"
+        case decided.ExpansionMerged(accepted=accepted):
+            return f"  added {len(accepted)} linked documents"
+        case decided.CostEstimated(usd=usd, calls=calls):
             most = "at a price nobody knows" if usd is None else f"at most {usd:.4f} USD" if usd else "free of charge"
-            return f"  up to {data['calls']} model calls, {most}"
-        case "planner_merged" if data["accepted"]:
-            return f"  the planner added: {' | '.join(data['accepted'])}"
-        case "planner_failed":
-            return f"  planned without the model: {data['error']}"
-        case "repair_asked":
-            return f"  asking for a repair: {'; '.join(data['faults'])[:200]}"
-        case "cost_limit_reached":
-            return f"  the ceiling of {data['max_cost_usd']} USD is reached: quoting instead"
-        case "verified" if data["failed_gates"]:
-            return f"  failed: {', '.join(data['failed_gates'])}"
-        case "gathering_ended":
-            return f"  {data['why']}"
-        case "action_failed":
-            return f"  {data['stage']} failed: {data['message']}"
+            return f"  up to {calls} model calls, {most}"
+        case decided.PlannerMerged(accepted=accepted) if accepted:
+            return f"  the planner added: {' | '.join(accepted)}"
+        case decided.PlannerFailed(error=error):
+            return f"  planned without the model: {error}"
+        case decided.RepairAsked(faults=faults):
+            return f"  asking for a repair: {'; '.join(faults)[:200]}"
+        case decided.CostLimitReached(max_cost_usd=ceiling):
+            return f"  the ceiling of {ceiling} USD is reached: quoting instead"
+        case decided.AnswerVerified(failed_gates=failed) if failed:
+            return f"  failed: {', '.join(failed)}"
+        case decided.GatheringEnded(why=why) | decided.WritingEnded(why=why):
+            return f"  {why}"
+        case decided.StageEnded(stage=stage, seconds=seconds):
+            return f"  {stage} took longer than {seconds:g} s"
+        case decided.ActionGivenUp(stage=stage, message=message):
+            return f"  {stage} failed: {message}"
         case _:
             return None

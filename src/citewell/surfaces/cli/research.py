@@ -98,7 +98,7 @@ def research(
             return 0
         if timeout is not None and not 0 < timeout < 86_400:
             raise BadInput(f"--timeout is {timeout}.", fix="Give the run at least a second or two.")
-        events = opened.research(
+        run_id = opened.start_research(
             question,
             options=options,
             filters=filters,
@@ -108,7 +108,7 @@ def research(
             traced=not no_trace,
             models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost),
         )
-        result = execute(events, quiet=not wants_progress())
+        result = execute(opened, run_id, quiet=not wants_progress())
         if not no_trace:
             opened.prune_runs(keep_all=keep_all_traces)
     return show_result(result, as_json)

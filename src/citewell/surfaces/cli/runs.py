@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
+from citewell.app import Engine
 from citewell.domain.events import RunEvent
 from citewell.domain.run_reports import RunDiff
 from citewell.domain.runs import RunResult
 from citewell.surfaces.cli.answers import print_answer
-from citewell.surfaces.cli.console import one_line, print_json, print_pairs, print_table, print_text
+from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text
 from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, json_option
 from citewell.surfaces.cli.progress import progress_line
@@ -41,6 +42,8 @@ def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
+    for run_id in found.unreadable:
+        note(f"citewell: the entry of run {run_id} cannot be read.")
     rows = ([run.run_id, run.status, run.stop_reason or "", one_line(run.question, 80)] for run in found.runs)
     print_table("", ("run", "status", "stopped because", "question"), rows)
 
@@ -55,7 +58,7 @@ def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, as_js
     """Show a run again: its answer, its evidence, and which of its sources have changed since."""
     with engine(ctx) as opened:
         if follow:
-            asyncio.run(_follow(opened.runs.follow(run_id), quiet=as_json))
+            asyncio.run(_follow(opened.runs.follow(run_id, until="left"), quiet=as_json))
         view = opened.show_run(run_id, with_events=with_events)
     if as_json:
         print_json(view)
@@ -80,8 +83,14 @@ async def _follow(events: AsyncIterator[RunEvent], *, quiet: bool) -> None:
 def resume(ctx: click.Context, run_id: str, as_json: bool) -> int:
     """Go on with an interrupted run without repeating anything that is on record."""
     with engine(ctx) as opened:
-        result = execute(opened.runs.resume(run_id), quiet=not wants_progress())
+        result = _resumed(opened, run_id)
     return show_result(result, as_json)
+
+
+def _resumed(opened: Engine, run_id: str, *, finish: bool = False) -> RunResult:
+    """Go on with a run and watch it from where it left off."""
+    seen = opened.runs.resume(run_id, finish=finish)
+    return execute(opened, run_id, quiet=not wants_progress(), after=seen)
 
 
 @runs.command("finish")
@@ -95,7 +104,7 @@ def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
             print_report = opened.runs.control(run_id, "finish")
             print_json(print_report) if as_json else print_text(f"Asked run {run_id} to finish.")
             return 0
-        result = execute(opened.runs.resume(run_id, finish=True), quiet=not wants_progress())
+        result = _resumed(opened, run_id, finish=True)
     return show_result(result, as_json)
 
 
@@ -144,7 +153,7 @@ def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
 def diff(ctx: click.Context, a: str, b: str | None, ask_models: bool, as_json: bool) -> None:
     """Compare two runs, or a run with what today's corpus and code make of its question."""
     with engine(ctx) as opened:
-        found = asyncio.run(opened.runs.diff(a, b, ask_models=ask_models))
+        found = opened.runs.diff(a, b, ask_models=ask_models)
     if as_json:
         print_json(found)
         return

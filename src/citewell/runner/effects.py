@@ -48,7 +48,7 @@ class CorpusStore(PackStore, TopicStore, Protocol):
     """What a run asks of the corpus."""
 
 
-class Outside:
+class Effects:
     """The corpus and the models as a run reaches them."""
 
     def __init__(

@@ -1,0 +1,270 @@
+"""What a run decides on its way, as types: part of the event vocabulary (`domain/events.py`).
+
+A decision is recorded as `{"name": …, "data": {…}}`. A field added later has a default, so that older records stay
+readable; a decision nobody knows any more is read as `OtherDecision`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
+
+import msgspec
+
+from citewell.domain.chat import ChatPurpose
+from citewell.domain.runs import RetryAction, Stage, StopReason, VerdictOnEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimated:
+    """The most the models of a run can cost, before any of them is asked; `usd` is None where a price is unknown."""
+
+    name: ClassVar[str] = "cost_estimated"
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    max_cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchesPlanned:
+    name: ClassVar[str] = "planned"
+    text_query: str
+    terms: tuple[str, ...]
+    concepts: tuple[str, ...]
+    variants: tuple[str, ...]
+    planner_status: str
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFound:
+    name: ClassVar[str] = "retrieved"
+    keys: tuple[str, ...]
+    recall_note: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicBriefAdded:
+    name: ClassVar[str] = "topic_briefed"
+    topic: str
+    nodes: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageJudged:
+    name: ClassVar[str] = "judged"
+    verdict: VerdictOnEvidence
+    reason: str
+    missing_concepts: tuple[str, ...]
+    retry_action: RetryAction
+    answerability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetryMerged:
+    name: ClassVar[str] = "retried"
+    preserved: tuple[str, ...]
+    accepted: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpansionMerged:
+    name: ClassVar[str] = "expanded"
+    accepted: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePrepared:
+    """The evidence an answer is made from; `withheld` holds secrets and was kept from a hosted model."""
+
+    name: ClassVar[str] = "prepared"
+    sources: tuple[str, ...]
+    chars: int
+    withheld: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsked:
+    name: ClassVar[str] = "model_asked"
+    model: str
+    purpose: ChatPurpose
+    input_tokens: int
+    max_output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CostLimitReached:
+    name: ClassVar[str] = "cost_limit_reached"
+    max_cost_usd: float | None
+    spent_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class ActionGivenUp:
+    """An action that failed, and what is known of it."""
+
+    name: ClassVar[str] = "action_failed"
+    stage: Stage
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDrafted:
+    name: ClassVar[str] = "drafted"
+    sentences: int
+    refused: bool
+    reason: str
+    problems: tuple[str, ...] = ()
+    written_by: str = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairAsked:
+    name: ClassVar[str] = "repair_asked"
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairRejected:
+    name: ClassVar[str] = "repair_rejected"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVerified:
+    name: ClassVar[str] = "verified"
+    failed_gates: tuple[str, ...]
+    unsupported_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReviewed:
+    name: ClassVar[str] = "reviewed"
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFailed:
+    name: ClassVar[str] = "review_failed"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerAsked:
+    name: ClassVar[str] = "planner_asked"
+    model: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerSkipped:
+    name: ClassVar[str] = "planner_skipped"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerMerged:
+    name: ClassVar[str] = "planner_merged"
+    raw: str
+    accepted: tuple[str, ...]
+    dropped: tuple[str, ...]
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerFailed:
+    name: ClassVar[str] = "planner_failed"
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatheringEnded:
+    name: ClassVar[str] = "gathering_ended"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WritingEnded:
+    name: ClassVar[str] = "writing_ended"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded:
+    """A stage took longer than its profile allows: what was still under way in it is let go of."""
+
+    name: ClassVar[str] = "stage_ended"
+    stage: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunStopped:
+    name: ClassVar[str] = "stopped"
+    stop_reason: StopReason
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDecision:
+    """A decision of another version that this one has no type for."""
+
+    name: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+KnownDecision = (
+    CostEstimated
+    | SearchesPlanned
+    | EvidenceFound
+    | TopicBriefAdded
+    | CoverageJudged
+    | RetryMerged
+    | ExpansionMerged
+    | EvidencePrepared
+    | ModelAsked
+    | CostLimitReached
+    | ActionGivenUp
+    | AnswerDrafted
+    | RepairAsked
+    | RepairRejected
+    | AnswerVerified
+    | AnswerReviewed
+    | ReviewFailed
+    | PlannerAsked
+    | PlannerSkipped
+    | PlannerMerged
+    | PlannerFailed
+    | GatheringEnded
+    | WritingEnded
+    | StageEnded
+    | RunStopped
+)
+Decision = KnownDecision | OtherDecision
+
+DECISION_TYPES: dict[str, type[Any]] = {entry.name: entry for entry in get_args(KnownDecision)}
+
+
+def decision_body(decision: Decision) -> dict[str, Any]:
+    """A decision as it is recorded."""
+    data = decision.data if isinstance(decision, OtherDecision) else msgspec.to_builtins(decision)
+    return {"name": decision.name, "data": data}
+
+
+def read_decision(body: dict[str, Any]) -> Decision:
+    """A recorded decision; one of another version that fits no type is kept as it is."""
+    name, data = str(body.get("name", "")), body.get("data")
+    form = DECISION_TYPES.get(name)
+    if form is not None:
+        try:
+            decision: Decision = msgspec.convert(data, form)
+            return decision
+        except msgspec.ValidationError:
+            pass
+    return OtherDecision(name, data if isinstance(data, dict) else {})

@@ -1,0 +1,105 @@
+"""One reader of the run store per process: it tells whoever watches or executes a run that something has changed.
+
+A single thread asks how far all watched runs are, however many watch. It reads and never writes, so no writer holds it
+up. Callbacks run on that thread and must be short.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from citewell.domain.errors import CitewellError
+from citewell.domain.run_store import RunMark
+
+POLL_SECONDS = 0.1
+
+OnChange = Callable[[RunMark | None], None]
+
+
+class RunPoller:
+    """Change notifications for runs that any process executes."""
+
+    def __init__(
+        self, marks: Callable[[Sequence[str]], Mapping[str, RunMark]], poll_seconds: float = POLL_SECONDS
+    ) -> None:
+        self._marks = marks
+        self._poll_seconds = poll_seconds
+        self._condition = threading.Condition()
+        self._watchers: dict[str, list[OnChange]] = {}
+        # Runs that are in this process's memory only: nothing to ask the store about them.
+        self._unstored: set[str] = set()
+        self._seen: dict[str, RunMark] = {}
+        self._poked: set[str] = set()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def watch(self, run_id: str, on_change: OnChange, *, is_stored: bool = True) -> Callable[[], None]:
+        """Be told of every change from now on; returns how to leave."""
+        with self._condition:
+            self._watchers.setdefault(run_id, []).append(on_change)
+            if not is_stored:
+                self._unstored.add(run_id)
+            if self._thread is None and not self._is_closed:
+                self._thread = threading.Thread(target=self._poll, name="citewell-runs", daemon=True)
+                self._thread.start()
+            self._condition.notify()
+
+        def leave() -> None:
+            with self._condition:
+                left = [other for other in self._watchers.get(run_id, []) if other is not on_change]
+                if left:
+                    self._watchers[run_id] = left
+                    return
+                self._watchers.pop(run_id, None)
+                self._seen.pop(run_id, None)
+                self._unstored.discard(run_id)
+
+        return leave
+
+    def poke(self, run_id: str) -> None:
+        """This process has just changed a run: do not wait for the next look."""
+        with self._condition:
+            if run_id in self._watchers:
+                self._poked.add(run_id)
+                self._condition.notify()
+
+    def close(self) -> None:
+        with self._condition:
+            self._is_closed = True
+            self._watchers.clear()
+            self._condition.notify()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=2.0)
+
+    def _poll(self) -> None:
+        while True:
+            with self._condition:
+                if not self._poked and not self._is_closed:
+                    self._condition.wait(self._poll_seconds if self._watchers else None)
+                if self._is_closed:
+                    return
+                poked, self._poked = self._poked, set()
+                stored = [run_id for run_id in self._watchers if run_id not in self._unstored]
+            marks = self._changed(stored)
+            for run_id in {*marks, *poked}:
+                self._tell(run_id, marks.get(run_id))
+
+    def _changed(self, run_ids: Sequence[str]) -> dict[str, RunMark]:
+        """How far those runs are that have changed since the last look."""
+        if not run_ids:
+            return {}
+        try:
+            marks = self._marks(run_ids)
+        except CitewellError:
+            return {}  # the store is busy or gone for a moment: the next look is soon
+        changed = {run_id: mark for run_id, mark in marks.items() if self._seen.get(run_id) != mark}
+        self._seen.update(changed)
+        return changed
+
+    def _tell(self, run_id: str, mark: RunMark | None) -> None:
+        with self._condition:
+            watchers = list(self._watchers.get(run_id, ()))
+        for on_change in watchers:
+            on_change(mark)

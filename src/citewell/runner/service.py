@@ -1,0 +1,601 @@
+"""Runs: started, executed, watched, resumed, replayed, compared and put away.
+
+Executing and watching are two things. `start` hands a run to a task this process owns (or leaves it queued) and
+returns; `follow` renders its log for anyone, in any process, from any point. The result of a finished run is part of
+its record and is read, never made again: only `replay` plays a record back. Except for `follow`, methods block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import threading
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from citewell import __version__
+from citewell.domain.errors import BadInput, CitewellError, Interrupted, LeaseLost, StoreFull, WorkFailed
+from citewell.domain.events import Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
+from citewell.domain.ports import Clock
+from citewell.domain.run_reports import (
+    CitedSource,
+    ControlReport,
+    ExportReport,
+    PruneSummary,
+    ReplayReport,
+    RunDiff,
+    RunList,
+    RunView,
+)
+from citewell.domain.run_store import RunLog, RunMark, RunStore
+from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
+from citewell.recording.archive import export_run, import_run
+from citewell.recording.folders import TRACES
+from citewell.recording.log import MemoryLog, verify_chain
+from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
+from citewell.recording.poller import RunPoller
+from citewell.recording.results import finished_event, stored_result
+from citewell.recording.retention import delete_trace, prune_traces
+from citewell.recording.stored_log import FailsafeLog, StoredLog
+from citewell.recording.trace import read_trace, write_trace
+from citewell.runner.actions import CancelRequested, digest
+from citewell.runner.diff import diff_runs
+from citewell.runner.driver import Driver, Perform
+from citewell.runner.executor import RunExecutor
+from citewell.runner.machine import Machine
+from citewell.runner.playback import (
+    check_resumable,
+    closing_entries,
+    fold,
+    opening_entry,
+    read_start,
+    replay,
+    replay_tolerant,
+)
+from citewell.runner.result import cancelled_result, result_of
+from citewell.runner.state import RunState
+
+# Runs one process executes at the same time; further ones wait in the queue.
+MAX_RUNNING = 20
+# Entries a watcher holds at a time.
+PAGE = 64
+# Runs without a trace whose result is still there to be read.
+_KEPT_IN_MEMORY = 32
+_CLOSE_SECONDS = 5.0
+_Result = TypeVar("_Result")
+
+SourceState = Callable[[str, str], CitedSource]
+
+
+@dataclass(slots=True)
+class _Execution:
+    """A run this process executes, or is about to."""
+
+    run_id: str
+    token: str
+    log: RunLog
+    is_stored: bool
+    is_resumed: bool = False
+    finish: bool = False
+    result: Future[RunResult] = field(default_factory=Future)
+    driver: Driver | None = None
+    task: asyncio.Task[None] | None = None
+    controls_seen: int = 0
+    # Whether the token holds the run already.
+    is_held: bool = True
+
+    @property
+    def is_in_memory(self) -> bool:
+        return not self.is_stored or (isinstance(self.log, FailsafeLog) and self.log.failed)
+
+
+class RunService:
+    """Everything that can be done with runs."""
+
+    def __init__(
+        self,
+        store: Callable[[], RunStore],
+        effects: Callable[[str | None], Perform],
+        clock: Clock,
+        data_dir: Path,
+        redact: Callable[[str], str] = str,
+        new_id: Callable[[str], str] | None = None,
+        machine: Machine | None = None,
+        max_running: int = MAX_RUNNING,
+    ) -> None:
+        self._store = store
+        self._effects = effects
+        self._clock = clock
+        self._data_dir = data_dir
+        self._redact = redact
+        self._new_id = new_id or _fresh_id
+        self._machine = machine or Machine()
+        self._max_running = max_running
+        self._lock = threading.Lock()
+        self._running: dict[str, _Execution] = {}
+        self._queue: deque[_Execution] = deque()
+        self._in_memory: OrderedDict[str, _Execution] = OrderedDict()
+        self._executor = RunExecutor()
+        self._poller = RunPoller(lambda run_ids: self._store().marks(run_ids))
+        self._renewing: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    # Executing
+
+    def start(self, request: RunRequest, *, traced: bool = True) -> str:
+        """Hand a new run to this process and return its id; it goes on whoever watches."""
+        now = self._clock.now()
+        run_id = self._new_id(now)
+        opening = opening_entry(request)
+        if not traced:
+            memory = MemoryLog(run_id)
+            memory.append([opening], now)
+            return self._launch(_Execution(run_id, "", memory, is_stored=False))
+        token = new_token()
+        has_room = len(self._running) < self._max_running
+        summary = RunSummary(
+            *(run_id, "running" if has_room else "queued", None, request.profile, request.surface),
+            *(request.question, now, now, __version__),
+        )
+        log = FailsafeLog(StoredLog(self._store(), run_id, token))
+        try:
+            held = (token, lease_from(now)) if has_room else (None, None)
+            self._store().create(summary, opening, *held)
+        except StoreFull:
+            log.give_up([opening], now)
+        return self._launch(_Execution(run_id, token, log, is_stored=True, is_held=has_room))
+
+    def resume(self, run_id: str, *, finish: bool = False) -> int:
+        """Go on with an interrupted or queued run, without repeating what is on record; the last entry it had."""
+        store = self._store()
+        if store.summary(run_id).status in TERMINAL:
+            raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
+        events = store.checked_events(run_id)
+        check_resumable(events)
+        fold(events, self._machine)  # says now, and not from another thread, where this version went another way
+        token = new_token()
+        store.acquire(run_id, token, lease_from(self._clock.now()))
+        asked = store.controls(run_id, 0)
+        execution = _Execution(run_id, token, FailsafeLog(StoredLog(store, run_id, token)), is_stored=True)
+        execution.is_resumed, execution.finish = len(events) > 1, finish
+        execution.controls_seen = asked[-1][0] if asked else 0
+        self._launch(execution)
+        return events[-1].sequence
+
+    def adopt(self, limit: int = MAX_RUNNING) -> tuple[str, ...]:
+        """Take over runs that wait for somebody: queued ones, and those whose owner is gone."""
+        adopted: list[str] = []
+        with self._lock:
+            mine = {*self._running, *(execution.run_id for execution in self._queue)}
+        for run_id in self._store().claimable(limit + len(mine)):
+            if run_id in mine or len(adopted) >= limit:
+                continue
+            try:
+                self.resume(run_id)
+                adopted.append(run_id)
+            except CitewellError:
+                continue  # another process was faster, or this version cannot go on with it
+        return tuple(adopted)
+
+    def wait(self, run_id: str, timeout: float | None = None) -> RunResult:
+        """The result of a run, once it has one."""
+        execution = self._execution(run_id)
+        if execution is not None:
+            return execution.result.result(timeout)
+        return self.result(run_id)
+
+    def interrupt(self, run_id: str) -> None:
+        """Stop executing a run here; it stays resumable."""
+        execution = self._execution(run_id)
+        if execution is None or execution.result.done():
+            return
+        self._executor.call(lambda: execution.task.cancel() if execution.task else None)
+        try:
+            execution.result.exception(timeout=_CLOSE_SECONDS)
+        except TimeoutError:
+            return  # it waits for a lock: once this process ends, the run is shown as interrupted
+
+    def close(self) -> None:
+        """Interrupt what is executed here, resumably, and stop."""
+        self._is_closed = True
+        with self._lock:
+            waiting, self._queue = list(self._queue), deque()
+            running = list(self._running.values())
+        for execution in waiting:
+            execution.result.cancel()
+        for execution in running:
+            self._executor.call(lambda one=execution: one.task.cancel() if one.task else None)  # type: ignore[misc]
+        for execution in running:
+            try:
+                execution.result.exception(timeout=_CLOSE_SECONDS)
+            except TimeoutError:
+                continue
+        self._poller.close()
+        self._executor.close()
+
+    def _execution(self, run_id: str) -> _Execution | None:
+        with self._lock:
+            queued = next((one for one in self._queue if one.run_id == run_id), None)
+            return self._running.get(run_id) or queued or self._in_memory.get(run_id)
+
+    def _launch(self, execution: _Execution) -> str:
+        """Execute now, or once there is room."""
+        with self._lock:
+            if len(self._running) >= self._max_running:
+                self._queue.append(execution)
+                return execution.run_id
+            self._running[execution.run_id] = execution
+        self._executor.call(lambda: self._begin(execution))
+        return execution.run_id
+
+    def _begin(self, execution: _Execution) -> None:
+        execution.task = asyncio.ensure_future(self._execute(execution))
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.ensure_future(self._renew())
+
+    async def _execute(self, execution: _Execution) -> None:
+        try:
+            result = await self._driven(execution)
+            execution.result.set_result(result)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._in_log_thread(self._left, execution))
+            message = f"Run {execution.run_id} was interrupted."
+            fix = f"Go on with 'citewell runs resume {execution.run_id}'."
+            execution.result.set_exception(Interrupted(message, fix=fix, run_id=execution.run_id))
+        except Exception as error:  # noqa: BLE001  the boundary of a run: whoever waits for it is told
+            if not isinstance(error, LeaseLost):
+                await self._in_log_thread(self._left, execution)
+            execution.result.set_exception(error)
+        finally:
+            self._ended(execution)
+
+    async def _driven(self, execution: _Execution) -> RunResult:
+        loop = asyncio.get_running_loop()
+        leave = self._poller.watch(
+            execution.run_id, lambda mark: self._on_change(execution, mark, loop), is_stored=execution.is_stored
+        )
+        try:
+            await self._acquire_if_queued(execution)
+            events = await self._in_log_thread(execution.log.events)
+            position = await loop.run_in_executor(self._executor.threads.work, fold, events, self._machine)
+            run_id = execution.run_id if execution.is_stored else None
+            execution.driver = Driver(
+                _TellingLog(execution.log, self._poller),
+                self._effects(run_id),
+                self._clock,
+                self._redact,
+                self._machine,
+                self._executor.threads,
+            )
+            if execution.finish:
+                execution.driver.tell("finish")
+            state = await execution.driver.run(position, is_resumed=execution.is_resumed)
+            result = result_of(execution.run_id, state, position.tool_version)
+            return await self._in_log_thread(self._put_away, execution, result, state)
+        finally:
+            leave()
+
+    async def _acquire_if_queued(self, execution: _Execution) -> None:
+        """A run that had to wait is acquired only now: another process may have been faster."""
+        if execution.is_in_memory or execution.is_held:
+            return
+        lease = lease_from(self._clock.now())
+        await self._in_log_thread(self._store().acquire, execution.run_id, execution.token, lease)
+
+    async def _in_log_thread(self, function: Callable[..., _Result], *args: object) -> _Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor.threads.log, function, *args)
+
+    def _on_change(self, execution: _Execution, mark: RunMark | None, loop: asyncio.AbstractEventLoop) -> None:
+        """On the poller's thread: hand on what was asked of a run."""
+        if mark is None or mark.last_control <= execution.controls_seen or execution.driver is None:
+            return
+        for number, control in self._store().controls(execution.run_id, execution.controls_seen):
+            execution.controls_seen = number
+            loop.call_soon_threadsafe(execution.driver.tell, control)
+
+    async def _renew(self) -> None:
+        """Keep the leases of what is executed here."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            with self._lock:
+                tokens = [one.token for one in (*self._running.values(), *self._queue) if one.is_stored]
+            if not tokens:
+                return
+            try:
+                await self._in_log_thread(self._store().renew, tokens, lease_from(self._clock.now()))
+            except CitewellError:
+                continue  # the disk is full or the file is locked: the next renewal is soon
+
+    def _put_away(self, execution: _Execution, result: RunResult, state: RunState) -> RunResult:
+        """Write the trace; a run whose trace cannot be written says so and keeps its answer."""
+        if not execution.is_stored:
+            return result
+        log = execution.log
+        try:
+            if isinstance(log, FailsafeLog):
+                log.check()
+            text = state.prepared.text if state.prepared else ""
+            path = write_trace(self._data_dir, result, log.events(), text, state.plan, draft=state.draft)
+            told = TraceSaved(str(path.relative_to(self._data_dir)))
+            result = replace(result, trace_path=told.path)
+        except (CitewellError, OSError) as error:
+            code = error.code if isinstance(error, CitewellError) else type(error).__name__
+            warnings = (*result.warnings, "trace_failed")
+            result = replace(result, stop_reason="trace_failed", warnings=warnings, trace_path=None)
+            self._close_record(execution, result, TraceFailed(code, self._redact(str(error))[:500]))
+            return result
+        self._close_record(execution, result, told)
+        return result
+
+    def _close_record(self, execution: _Execution, result: RunResult, told: TraceSaved | TraceFailed) -> None:
+        if execution.is_in_memory:
+            execution.log.append([Entry.of(told)], self._clock.now())
+            return
+        now, run_id = self._clock.now(), execution.run_id
+        try:
+            execution.log.append([Entry.of(told)], now)
+            cited = [(citation.source_key, citation.span.content_hash) for citation in result.citations]
+            self._store().put_citations(run_id, cited)
+            self._store().release(run_id, execution.token, result.status, result.stop_reason, now)
+        except CitewellError:
+            return  # the disk is full: the run is shown as interrupted and can be resumed once there is room
+
+    def _left(self, execution: _Execution) -> None:
+        """A run this process does not go on with."""
+        if execution.is_in_memory:
+            return
+        now = self._clock.now()
+        try:
+            execution.log.append([Entry.of(RunInterrupted())], now)
+            self._store().release(execution.run_id, execution.token, "interrupted", None, now)
+        except CitewellError:
+            return  # the lease runs out by itself
+
+    def _ended(self, execution: _Execution) -> None:
+        with self._lock:
+            self._running.pop(execution.run_id, None)
+            if execution.is_in_memory:
+                self._in_memory[execution.run_id] = execution
+                while len(self._in_memory) > _KEPT_IN_MEMORY:
+                    self._in_memory.popitem(last=False)
+            following = self._queue.popleft() if self._queue and not self._is_closed else None
+            if following is not None:
+                self._running[following.run_id] = following
+        self._poller.poke(execution.run_id)
+        if following is not None:
+            self._begin(following)
+
+    # Watching
+
+    async def follow(
+        self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
+    ) -> AsyncIterator[RunEvent]:
+        """The events of a run behind a number, as they come, until it ends; any number may watch, and leave.
+
+        `until="left"` also ends where nobody executes the run any more; else a run that is taken over goes on.
+        """
+        loop = asyncio.get_running_loop()
+        changed = asyncio.Event()
+
+        def on_change(mark: RunMark | None) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(changed.set)
+
+        execution = self._execution(run_id)
+        leave = self._poller.watch(run_id, on_change, is_stored=execution is None or not execution.is_in_memory)
+        try:
+            while True:
+                changed.clear()
+                status, page = await asyncio.to_thread(self._page, run_id, after)
+                for event in page:
+                    after = event.sequence
+                    yield event
+                if len(page) == PAGE:
+                    continue
+                if status in TERMINAL or (status == "interrupted" and until == "left"):
+                    return
+                await changed.wait()
+        finally:
+            leave()
+
+    async def watched(self, request: RunRequest, *, traced: bool = True) -> AsyncIterator[RunEvent | RunResult]:
+        """Start a run and watch it; its result comes last. Who leaves early leaves the run alone."""
+        run_id = await asyncio.to_thread(lambda: self.start(request, traced=traced))
+        async for event in self.follow(run_id):
+            yield event
+        yield await asyncio.to_thread(self.wait, run_id)
+
+    def _page(self, run_id: str, after: int) -> tuple[RunStatus, list[RunEvent]]:
+        """How a run stands and its next entries, in this order, so that the last entry is never missed."""
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory:
+            status: RunStatus = "done" if execution.result.done() else "running"
+            return status, execution.log.events(after, PAGE)
+        status = self._store().summary(run_id).status
+        return status, self._store().events(run_id, after, PAGE)
+
+    # Asking something of a run
+
+    def control(self, run_id: str, control: Control) -> ControlReport:
+        """Ask a running run to stop or to finish; one that nobody executes is closed at once."""
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory and execution.driver is not None:
+            driver = execution.driver
+            self._executor.call(lambda: driver.tell(control))
+            return ControlReport(run_id, control, "running", "asked")
+        store = self._store()
+        status = store.summary(run_id).status
+        if status in TERMINAL:
+            raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
+        if status == "running":
+            store.request(run_id, control, self._clock.now())
+            self._poller.poke(run_id)
+            return ControlReport(run_id, control, status, "asked")
+        if control == "finish":
+            raise BadInput(
+                f"Nobody executes run {run_id}.", fix=f"Finish it here with 'citewell runs finish {run_id}'."
+            )
+        self._close_unowned(run_id)
+        return ControlReport(run_id, "cancel", "cancelled", "nobody was executing it: closed")
+
+    def _close_unowned(self, run_id: str) -> None:
+        store, token = self._store(), new_token()
+        store.acquire(run_id, token, lease_from(self._clock.now()))
+        events = store.checked_events(run_id)
+        execution = _Execution(run_id, token, FailsafeLog(StoredLog(store, run_id, token)), is_stored=True)
+        try:
+            position = fold(events, self._machine)
+        except CitewellError:
+            # A record of another version: it is closed as it is.
+            entries, result = cancelled_result(run_id, read_start(events[0]))
+            store.append(run_id, entries, self._clock.now(), token)
+            store.release(run_id, token, result.status, result.stop_reason, self._clock.now())
+            return
+        entries, state = closing_entries(run_id, position, CancelRequested(), self._machine)
+        store.append(run_id, entries, self._clock.now(), token)
+        self._put_away(execution, result_of(run_id, state, position.tool_version), state)
+
+    # Reading what is on record
+
+    def latest(self, limit: int) -> RunList:
+        page = self._store().latest(limit)
+        return RunList(page.runs, page.unreadable)
+
+    def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
+        """One run: its result where it has one, and what became of the sources it cites."""
+        events = self._store().checked_events(run_id)
+        result = stored_result(events, self._data_dir)
+        citations = result.citations if result else ()
+        unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
+        sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
+        return RunView(self._store().summary(run_id), result, sources, tuple(events) if with_events else ())
+
+    def result(self, run: str) -> RunResult:
+        """The stored result of a finished run, by id or by the path of an exported one."""
+        execution = self._execution(run)
+        if execution is not None and execution.is_in_memory:
+            return execution.result.result()
+        events = self._events(run)
+        result = stored_result(events, self._data_dir)
+        if result is None:
+            raise BadInput(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
+        return result
+
+    def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
+        """Play a run back from its record, in `runs.db` or in an exported file."""
+        events = self._events(run)
+        finished = finished_event(events)
+        if finished is None:
+            raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
+        wanted = str(finished.body["result_digest"])
+        if tolerant:
+            result, notes = replay_tolerant(events, self._machine)
+            return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "tolerant", notes)
+        result = replay(events, self._machine)
+        return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "exact")
+
+    def _events(self, run: str) -> list[RunEvent]:
+        """The checked log of a run, by id or by the path of an exported one."""
+        if Path(run).exists():
+            events = list(import_run(Path(run)).events)
+            verify_chain(events)
+            return events
+        events = self._store().checked_events(run)
+        folder = self._data_dir / TRACES / run
+        if folder.exists() and read_trace(folder).log_digest not in {event.digest for event in events}:
+            raise WorkFailed(
+                f"The trace of run {run} does not belong to its log.", fix="Use an untouched copy of the run."
+            )
+        return events
+
+    def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
+        """Two runs compared, or a run with what today's harness makes of its question.
+
+        Models cost: they are asked again only where that is wanted.
+        """
+        before = self.result(a)
+        if b is not None:
+            return diff_runs(before, self.result(b))
+        request = read_start(self._events(a)[0]).request
+        use = request.models
+        asked = [model for model in (use.planner, use.writer if use.writes else "", use.reviewer) if model]
+        if asked and not ask_models:
+            raise BadInput(
+                f"Run {a} asked {', '.join(dict.fromkeys(asked))}; to compare it with today would ask again.",
+                fix="Add --ask-models, or compare it with another run, or use 'citewell runs replay --tolerant'.",
+            )
+        today = self.wait(self.start(request, traced=False))
+        return diff_runs(before, replace(today, run_id="today"))
+
+    def export(self, run_id: str, target: Path) -> ExportReport:
+        """A finished run as one file that can be replayed elsewhere."""
+        result = self.result(run_id)
+        if result.stop_reason == "verification_failed":
+            raise BadInput(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        export_run(self._data_dir / TRACES / run_id, target)
+        data = target.read_bytes()
+        return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
+
+    # Putting away
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Delete runs with their logs and traces, because what they quote is to be forgotten."""
+        for run_id in run_ids:
+            delete_trace(self._data_dir, run_id)
+        self._store().delete(run_ids)
+
+    def prune(self, *, keep: int, max_age_days: int, keep_all: bool) -> PruneSummary:
+        """Put away old runs: the latest stay, the rest go by age; a run that is being executed is never touched."""
+        store = self._store()
+        report = prune_traces(
+            self._data_dir,
+            keep,
+            max_age_days,
+            keep_all,
+            self._clock.now(),
+            lambda run_id: _is_active(store, run_id),
+        )
+        store.delete(report.removed)
+        return PruneSummary(
+            kept=report.kept,
+            removed=report.removed,
+            skipped_active=(*report.skipped_active, *report.skipped_in_use),
+            not_ours=report.not_ours,
+            failed=report.failed,
+            freed_bytes=report.freed_bytes,
+        )
+
+
+class _TellingLog:
+    """A log that tells the process's watchers of every entry at once."""
+
+    def __init__(self, log: RunLog, poller: RunPoller) -> None:
+        self.run_id = log.run_id
+        self._log = log
+        self._poller = poller
+
+    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+        added = self._log.append(entries, at)
+        self._poller.poke(self.run_id)
+        return added
+
+    def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
+        return self._log.events(after, limit)
+
+
+def _is_active(store: RunStore, run_id: str) -> bool:
+    try:
+        return store.summary(run_id).status in ("queued", "running")
+    except CitewellError:
+        return False
+
+
+def _fresh_id(now: str) -> str:
+    stamp = now[:19].replace("-", "").replace(":", "")
+    return f"{stamp}-{secrets.token_hex(4)}"
