@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from citewell.app import SystemClock
 from citewell.diagnosis import examine
 from citewell.domain.library import Check
 from citewell.settings import Settings
@@ -17,7 +18,7 @@ pytest.importorskip("anthropic")
 
 
 def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
-    report = examine(Settings(data_dir=tmp_path, **values))
+    report = examine(Settings(data_dir=tmp_path, **values), SystemClock())
     return {check.name: check for check in report.checks if check.name.startswith(("model", "planner", "network"))}
 
 
