@@ -70,5 +70,20 @@ def test_a_short_follow_up_borrows_words_from_the_last_question_and_never_from_e
     assert found.source_keys == ("note:vault/kelp", "note:vault/site")
 
 
+@pytest.mark.parametrize(
+    "recent",
+    [
+        ("When was the Orrin Head Light first lit?",),
+        ("When was the Orrin Head Light first lit?", "And how tall is it?"),
+    ],
+    ids=["the question before", "the one before a follow-up"],
+)
+def test_a_question_that_points_back_searches_for_what_was_named_before(recent: tuple[str, ...]) -> None:
+    found = plan_question(ChatPrompt("who kept it?", recent), Filters(), Limits(8, 700, False, 2))
+    assert found.query_variants[0].query == "Orrin Head Light kept"
+    assert found.retrieval_question == "Orrin Head Light: who kept it?"
+    assert {concept.name for concept in found.required} == {"kept", "Orrin Head Light"}
+
+
 def test_a_plain_question_is_its_own_current() -> None:
     assert parse_chat_prompt("  plain  ") == ChatPrompt("plain")

@@ -24,6 +24,7 @@ _POINTS_BACK = re.compile(
     r"\b(?:it|its|they|them|their|that|this|those|these|there|he|she|his|her|him|er|sie|es|dort|il|elle|lui|ello)\b",
     re.I,
 )
+_POINTING_WEIGHT = 0.3
 _FILE_ENDING = re.compile(rf"(?<=\w)\.(?:{FILE_ENDINGS})\b", re.IGNORECASE)
 
 
@@ -89,8 +90,7 @@ def _retrieval_question(understood: _Understood) -> str:
     """A follow-up with what it points back to; nothing where a question stands on its own."""
     if understood.earlier is None:
         return ""
-    words = dict.fromkeys(token.text for token in (*understood.question.content, *understood.earlier.content))
-    return " ".join(words)
+    return f"{_subject(understood.earlier)}: {understood.question.text}"
 
 
 def _understand(prompt: ChatPrompt) -> _Understood:
@@ -105,9 +105,17 @@ def _understand(prompt: ChatPrompt) -> _Understood:
         recognised = Recognised(recognised.family, {**recognised.parts, "correction": (correction.meant,)})
     earlier = None
     if prompt.recent and correction is None and len(question.content) < _SHORT:
-        earlier = normalize(prompt.recent[-1])
+        earlier = normalize(_standing_alone(prompt.recent))
     points_back = earlier is not None and bool(_POINTS_BACK.search(prompt.current))
     return _Understood(question, recognised, (*wrong, *kept.concepts), correction, earlier, points_back)
+
+
+def _standing_alone(recent: Sequence[str]) -> str:
+    """The latest question that says itself what it is about: one that points back leads to the one before it."""
+    for text in reversed(recent):
+        if not _POINTS_BACK.search(text) or len(normalize(text).content) >= _SHORT:
+            return text
+    return recent[-1]
 
 
 def _topic_of(question: Normalized) -> str | None:
@@ -138,15 +146,12 @@ def _all_concepts(understood: _Understood) -> Iterator[Concept]:
         else:
             yield concept
     if understood.earlier is not None:
-        for concept in _own_concepts(understood.earlier):
-            if concept.role in ("anchor", "content"):
-                yield Concept(
-                    concept.name,
-                    concept.role,
-                    concept.required and understood.points_back,
-                    concept.terms,
-                    concept.protected,
-                )
+        carried = [one for one in _own_concepts(understood.earlier) if one.role in ("anchor", "content")]
+        named = any(one.role == "anchor" for one in carried)
+        for one in carried:
+            # "it" is what the question before names; what that question asked of it is over.
+            meant = understood.points_back and (one.role == "anchor" or not named)
+            yield Concept(one.name, one.role, one.required and meant, one.terms, one.protected)
 
 
 def _wholes(understood: _Understood) -> Iterator[Concept]:
@@ -239,8 +244,15 @@ def _variants(understood: _Understood, concepts: tuple[Concept, ...]) -> Iterato
 
 
 def _all_variants(understood: _Understood, concepts: tuple[Concept, ...]) -> Iterator[Variant]:
-    yield Variant("original", understood.question.text, 1.0)
     content = " ".join(token.text for token in understood.content)
+    if understood.earlier is not None and understood.points_back:
+        # Alone, "who kept it?" asks for anything that was kept.
+        yield Variant("follow_up", f"{_subject(understood.earlier)} {content}".strip(), 1.0)
+        whole = " ".join(token.text for token in understood.earlier.content)
+        yield Variant("follow_up", f"{whole} {content}".strip(), 0.8)
+        yield Variant("original", understood.question.text, _POINTING_WEIGHT)
+        return
+    yield Variant("original", understood.question.text, 1.0)
     yield Variant("content", content, 0.95)
     yield from understood.recognised.variants()
     anchors = [concept for concept in concepts if concept.role == "anchor" and concept.protected != "source_key"]
@@ -250,4 +262,11 @@ def _all_variants(understood: _Understood, concepts: tuple[Concept, ...]) -> Ite
     if understood.earlier is not None:
         # A short follow-up leans on the questions before it, never on the answers.
         earlier = " ".join(token.text for token in understood.earlier.content)
-        yield Variant("follow_up", f"{content} {earlier}".strip(), 0.95 if understood.points_back else 0.7)
+        yield Variant("follow_up", f"{content} {earlier}".strip(), 0.7)
+
+
+def _subject(earlier: Normalized) -> str:
+    """What an earlier question was about: what it names, else all it says."""
+    names = [" ".join(token.text for token in name) for name in _names(earlier)]
+    protected = [concept.name for concept in _protected(earlier)]
+    return " ".join((*protected, *names)) or " ".join(token.text for token in earlier.content)
