@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from citewell.diagnosis import examine
+from citewell.app import Engine
 from citewell.domain.library import Check
 from citewell.settings import Settings
 from support.model_server import ScriptedModelServer, refused_url
@@ -17,7 +17,7 @@ pytest.importorskip("anthropic")
 
 
 def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
-    report = examine(Settings(data_dir=tmp_path, **values))
+    report = Engine(Settings(data_dir=tmp_path, **values)).doctor()
     return {check.name: check for check in report.checks if check.name.startswith(("model", "planner", "network"))}
 
 

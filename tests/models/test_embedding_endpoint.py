@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from citewell.app import Engine
-from citewell.diagnosis import examine
 from citewell.domain.errors import BadInput, Unavailable
 from citewell.models.embedding_endpoint import EmbeddingEndpoint, Waiting, is_endpoint
 from citewell.models.embeddings import open_embedder
@@ -185,7 +184,7 @@ def test_doctor_says_whether_the_endpoint_is_there(server: ScriptedModelServer, 
     def lane(**values: Any) -> tuple[str, str]:
         (check,) = (
             check
-            for check in examine(Settings(data_dir=tmp_path, embeddings="on", **values)).checks
+            for check in Engine(Settings(data_dir=tmp_path, embeddings="on", **values)).doctor().checks
             if check.name == "semantic lane"
         )
         return check.state, check.fix
