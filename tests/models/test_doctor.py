@@ -12,9 +12,6 @@ from citewell.domain.library import Check
 from citewell.settings import Settings
 from support.model_server import ScriptedModelServer, refused_url
 
-pytest.importorskip("openai")
-pytest.importorskip("anthropic")
-
 
 def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
     report = Engine(Settings(data_dir=tmp_path, **values)).doctor()

@@ -24,7 +24,6 @@ from support.model_server import ScriptedModelServer, refused_url
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("openai")
 
 NOTES: dict[str, str | bytes] = {
     "garage.md": "# Garage\n\nThe automobile needs new tyres.\n",
