@@ -31,6 +31,7 @@ from citewell.text.canonical import canonicalize
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
+    from citewell.domain.backups import BackupReport, RestoreReport
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
     from citewell.domain.events import RunEvent
@@ -466,7 +467,20 @@ class Engine:
             self.corpus.release_texts(summary.removed)
         return summary
 
-    # Diagnosis
+    # Backup and diagnosis
+
+    def backup(self, target: Path, *, force: bool = False) -> BackupReport:
+        """Everything of the data folder in one file, without secrets of the settings; others may write meanwhile."""
+        from citewell.backup.making import make_backup
+
+        return make_backup(self.settings.data_dir, target, self._clock, force=force)
+
+    def restore(self, archive: Path, *, force: bool = False) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
+        from citewell.backup.restoring import restore_backup
+
+        self.close()
+        return restore_backup(archive, self.settings.data_dir, self._clock, force=force)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from citewell.domain.backups import BackupReport, RestoreReport
 from citewell.domain.benchmarks import BenchReport, VerifierReport
 from citewell.domain.documents import DocumentView
 from citewell.domain.library import (
@@ -43,6 +44,7 @@ class SchemaList:
 # What each command prints with --json; the name is the schema's.
 SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "add": (AddReport,),
+    "backup": (BackupReport,),
     "bench": (BenchReport,),
     "bench-verifier": (VerifierReport,),
     "collections": (CollectionList,),
@@ -56,6 +58,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "remove": (RemoveReport,),
     "research": (RunResult,),
     "research_pack.v1": (ResearchPack,),
+    "restore": (RestoreReport,),
     "runs-cancel": (ControlReport,),
     "runs-diff": (RunDiff,),
     "runs-export": (ExportReport,),
