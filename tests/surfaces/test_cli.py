@@ -120,6 +120,22 @@ def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program
     assert program.json("runs", "cancel", run, code=2)["error"]["code"] == "bad_input"
 
 
+def test_a_backup_is_written_once_and_restored_elsewhere(program: Program, tmp_path: Path) -> None:
+    target = str(tmp_path / "all.zip")
+    assert program.json("backup", target)["documents"] == 2
+    assert program.json("backup", target, code=2)["error"]["code"] == "bad_input"
+    assert program.json("restore", target, code=2)["error"]["fix"].startswith("Choose another folder")
+    assert program.json("restore", str(tmp_path / "none.zip"), code=2)["error"]["code"] == "bad_input"
+    other = Program(tmp_path / "other")
+    assert other.json("restore", str(tmp_path / "none.zip"), code=3)["error"]["code"] == "not_found"
+    assert other.json("backup", target, "--force", code=3)["error"]["message"].startswith("There is nothing")
+    restored = other.json("restore", target)
+    assert (restored["documents"], restored["kept_aside"], restored["data_dir"]) == (2, None, str(other.data))
+    assert other.json("search", "lamp")["results"] == program.json("search", "lamp")["results"]
+    done = other.run("restore", target, "--force")
+    assert (done.returncode, "What was there before is in" in done.stdout) == (0, True)
+
+
 def test_a_refusal_is_no_failure(program: Program) -> None:
     result = program.json("research", "What does zirconium cost in Antwerp?")
     assert (result["answer_status"], result["citations"]) == ("no_evidence", [])
