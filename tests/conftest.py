@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from citewell.app import Engine
+from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.library import AddReport
 from citewell.settings import Settings
 from support.llama_server import running_llama
@@ -70,6 +71,12 @@ def vault(tmp_path: Path) -> Write:
         return root
 
     return write
+
+
+def sqlite_corpus(engine: Engine) -> SqliteCorpus:
+    """The corpus of an engine as SQLite keeps it, for tests that look into the file."""
+    assert isinstance(engine.corpus, SqliteCorpus)
+    return engine.corpus
 
 
 def add(engine: Engine, path: Path, **options: object) -> AddReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -32,6 +33,16 @@ def test_the_locks_hold_hashes_and_no_addresses() -> None:
         pinned = [line for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
         assert pinned
         assert all("==" in line and line.endswith("\\") for line in pinned), lock
+
+
+def test_what_the_program_needs_is_what_make_demo_installs() -> None:
+    """A configured model works right after it: its clients are no further install."""
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = {re.split(r"[<>=]", requirement)[0].lower().replace("_", "-") for requirement in needed}
+    assert {"openai", "anthropic", "genai-prices"} <= names
+    for lock in ("runtime.lock", "dev.lock"):
+        locked = set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / "requirements" / lock).read_text("utf-8"), re.MULTILINE))
+        assert names - locked == set(), lock
 
 
 def test_links_between_pages_lead_somewhere() -> None:

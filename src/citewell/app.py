@@ -20,7 +20,7 @@ from citewell.domain.errors import BadInput
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock, Reranker
 from citewell.domain.queries import Filters
-from citewell.domain.results import DocumentList, RelatedResult, SearchMode, SearchResult
+from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
 from citewell.packs.document_views import DocumentViews, no_document
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
 from citewell.packs.related import related_rows
@@ -31,7 +31,9 @@ from citewell.text.canonical import canonicalize
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
+    from citewell.domain.backups import BackupReport, RestoreReport
     from citewell.domain.chat import ChatModel
+    from citewell.domain.corpus_port import CorpusStore
     from citewell.domain.events import RunEvent
     from citewell.domain.library import (
         AddReport,
@@ -98,7 +100,10 @@ class Engine:
         self._open_embedder = open_embedder or self._chosen_embedder
 
     @cached_property
-    def corpus(self) -> SqliteCorpus:
+    def corpus(self) -> CorpusStore:
+        return self._open_corpus()
+
+    def _open_corpus(self) -> CorpusStore:
         return SqliteCorpus(self.settings.corpus_path)
 
     @cached_property
@@ -249,10 +254,10 @@ class Engine:
             self.runs.forget(purged)
             self.corpus.release_texts(purged)
         self.corpus.remove(unique)
-        self.corpus.database.fold_log()
+        self.corpus.erase_removed()
         if purged:
             self.run_store.shrink()
-        dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(path))
+        dropped = tuple(name for path in paths for name in self.corpus.drop_empty_collections(str(path)))
         from citewell.domain.library import RemoveReport
 
         return RemoveReport(unique, len(unique), dropped, citing, purged)
@@ -261,7 +266,7 @@ class Engine:
         if self.corpus.find(name) is not None:
             return [name], None
         path = Path(name).expanduser().resolve()
-        keys = self.corpus.keys_under(path)
+        keys = self.corpus.keys_under(str(path))
         if not keys:
             raise no_document(self.corpus, name)
         return keys, path
@@ -270,15 +275,16 @@ class Engine:
         """What is in the corpus, file by file; on demand also where secrets seem to stand."""
         from citewell.domain.library import CorpusStatus
 
-        return CorpusStatus(
-            self.corpus.document_count(),
-            self.corpus.chunk_count(),
-            self.corpus.by_source_type(),
-            self.corpus.files(),
-            self.corpus.exclusions(),
-            self.corpus.secrets() if with_secrets else (),
-            self.corpus.vectors.coverage(),
-        )
+        with self.corpus.snapshot():
+            return CorpusStatus(
+                self.corpus.document_count(),
+                self.corpus.chunk_count(),
+                self.corpus.by_source_type(),
+                self.corpus.files(),
+                self.corpus.exclusions(),
+                self.corpus.secrets() if with_secrets else (),
+                self.corpus.vectors.coverage(),
+            )
 
     def collections(self) -> CollectionList:
         from citewell.domain.library import CollectionList
@@ -319,15 +325,31 @@ class Engine:
         """Documents by key, or `KEY@CONTENT_HASH` for an earlier text: whole, or the window around a query."""
         check_between("max_chars", max_chars, 50, 10_000_000)
         views = DocumentViews(self.corpus)
-        return DocumentList(tuple(views.view(lookup, query, content_mode, max_chars) for lookup in lookups))
+        with self.corpus.snapshot():
+            return DocumentList(tuple(views.view(lookup, query, content_mode, max_chars) for lookup in lookups))
+
+    def get_many(
+        self,
+        lookups: Sequence[str],
+        *,
+        query: str | None = None,
+        content_mode: ContentMode = "evidence",
+        max_chars: int = 4_000,
+    ) -> DocumentEntries:
+        """Documents as `get` reads them, in the order asked; what nobody has is an entry that says so."""
+        check_between("max_chars", max_chars, 50, 10_000_000)
+        views = DocumentViews(self.corpus)
+        with self.corpus.snapshot():
+            return DocumentEntries(tuple(views.entry(lookup, query, content_mode, max_chars) for lookup in lookups))
 
     def related(self, key: str, *, limit: int = 8, max_chars: int = 700) -> RelatedResult:
         """What a document links to and what links to it."""
         check_between("limit", limit, 1, 200)
-        if self.corpus.find(key) is None:
-            raise no_document(self.corpus, key)
-        rows = related_rows(self.corpus, key, max_chars, limit)
-        return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
+        with self.corpus.snapshot():
+            if self.corpus.find(key) is None:
+                raise no_document(self.corpus, key)
+            rows = related_rows(self.corpus, key, max_chars, limit)
+            return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
 
     def topic_brief(
         self,
@@ -345,7 +367,8 @@ class Engine:
         check_between("limit", seeds, 1, briefs.MAX_SEEDS)
         check_between("related_limit", related, 0, briefs.MAX_RELATED)
         named = _topic(check_question(topic)) or ""
-        return briefs.TopicBriefs(self.corpus).brief(named, filters or Filters(), seeds, related)
+        with self.corpus.snapshot():
+            return briefs.TopicBriefs(self.corpus).brief(named, filters or Filters(), seeds, related)
 
     def entity_map(self, name: str, *, limit: int | None = None, filters: Filters | None = None) -> EntityMap:
         """What a name means, its other names, and where it is mentioned; several meanings are listed."""
@@ -353,7 +376,8 @@ class Engine:
 
         most = maps.DOCUMENT_LIMIT if limit is None else limit
         check_between("limit", most, 1, maps.MAX_DOCUMENTS)
-        return maps.EntityMaps(self.corpus).map(canonicalize(name), filters or Filters(), most)
+        with self.corpus.snapshot():
+            return maps.EntityMaps(self.corpus).map(canonicalize(name), filters or Filters(), most)
 
     # Research
 
@@ -492,13 +516,26 @@ class Engine:
             self.corpus.release_texts(summary.removed)
         return summary
 
-    # Diagnosis
+    # Backup and diagnosis
+
+    def backup(self, target: Path, *, force: bool = False) -> BackupReport:
+        """Everything of the data folder in one file, without secrets of the settings; others may write meanwhile."""
+        from citewell.backup.making import make_backup
+
+        return make_backup(self.settings.data_dir, target, self._clock, force=force)
+
+    def restore(self, archive: Path, *, force: bool = False) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
+        from citewell.backup.restoring import restore_backup
+
+        self.close()
+        return restore_backup(archive, self.settings.data_dir, self._clock, force=force)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
         from citewell.diagnosis import examine
 
-        return examine(self.settings, self._clock)
+        return examine(self.settings, self._open_corpus, self._clock)
 
 
 def _topic(topic: str | None) -> str | None:

@@ -6,13 +6,13 @@ import importlib.util
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 
 from citewell import __version__
-from citewell.corpus.store.sqlite import SqliteCorpus
+from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.library import Check, DoctorReport
 from citewell.domain.ports import Clock
@@ -27,6 +27,8 @@ from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings, view_settings
 
+OpenCorpus = Callable[[], CorpusStore]
+
 SAFE_SQLITE = (3, 51, 3)
 _LOW_DISK_BYTES = 500_000_000
 _SHOWN_SECRETS = 3
@@ -38,17 +40,17 @@ _READERS = (
 )
 
 
-def examine(settings: Settings, clock: Clock) -> DoctorReport:
+def examine(settings: Settings, open_corpus: OpenCorpus, clock: Clock) -> DoctorReport:
     """Look at everything a user may have to put right."""
     checks = (
         *_platform(),
         *_data_folder(settings),
-        *_corpus(settings),
+        *_corpus(settings, open_corpus),
         *_runs(settings, clock),
         *_readers(),
         *_ocr(),
         *_model(settings),
-        *_lanes(settings),
+        *_lanes(settings, open_corpus),
     )
     return DoctorReport(__version__, str(settings.data_dir), checks, view_settings(settings))
 
@@ -78,12 +80,12 @@ def _data_folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", "ok", str(folder))
 
 
-def _corpus(settings: Settings) -> Iterator[Check]:
+def _corpus(settings: Settings, open_corpus: OpenCorpus) -> Iterator[Check]:
     if not settings.corpus_path.exists():
         yield Check("corpus", "missing", "nothing has been added yet", "citewell add ~/path/to/your/notes")
         return
     try:
-        corpus = SqliteCorpus(settings.corpus_path)
+        corpus = open_corpus()
     except CitewellError as error:
         yield Check("corpus", "error", error.message, error.fix)
         return
@@ -102,7 +104,7 @@ def _corpus(settings: Settings) -> Iterator[Check]:
         corpus.close()
 
 
-def _secrets(corpus: SqliteCorpus) -> Iterator[Check]:
+def _secrets(corpus: CorpusStore) -> Iterator[Check]:
     found = corpus.secrets()
     if not found:
         yield Check("secrets in documents", "ok", "nothing that looks like a key, token or password")
@@ -113,7 +115,7 @@ def _secrets(corpus: SqliteCorpus) -> Iterator[Check]:
     yield Check("secrets in documents", "warning", f"{named}{more}", fix)
 
 
-def _roots(corpus: SqliteCorpus) -> Iterator[Check]:
+def _roots(corpus: CorpusStore) -> Iterator[Check]:
     for info in corpus.collections():
         if Path(info.root).is_dir():
             yield Check(f"collection {info.name}", "ok", f"{info.documents} documents from {info.root}")
@@ -195,11 +197,11 @@ def _reachable(what: str, endpoint: Endpoint) -> Check:
     return Check(what, "ok", shown)
 
 
-def _lanes(settings: Settings) -> Iterator[Check]:
+def _lanes(settings: Settings, open_corpus: OpenCorpus) -> Iterator[Check]:
     if settings.embeddings == "off":
         yield Check("semantic lane", "ok", "off: search is by words")
     else:
-        yield _semantic_lane(settings)
+        yield _semantic_lane(settings, open_corpus)
     if settings.reranker:
         yield _reranker(settings)
     yield Check("network", "ok", _network(settings))
@@ -227,7 +229,7 @@ def _reranker(settings: Settings) -> Check:
     return Check("reranker", "ok", f"{encoder.name}: looks at the best rows again")
 
 
-def _semantic_lane(settings: Settings) -> Check:
+def _semantic_lane(settings: Settings, open_corpus: OpenCorpus) -> Check:
     """Whether the lane that is switched on has its model and its vectors."""
     try:
         model = _embedding_model(settings)
@@ -236,7 +238,7 @@ def _semantic_lane(settings: Settings) -> Check:
     if not settings.corpus_path.exists():
         return Check("semantic lane", "ok", f"{settings.embeddings}: {model}, nothing to encode yet")
     try:
-        corpus = SqliteCorpus(settings.corpus_path)
+        corpus = open_corpus()
     except CitewellError as error:
         return Check("semantic lane", "error", error.message, error.fix)
     coverage = corpus.vectors.coverage()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
-from citewell.corpus.entities import Entity, NamedDocument, WrittenLink, entities_of
+from citewell.corpus.entities import Entity, NamedDocument, entities_of
 from citewell.domain.documents import Document
+from citewell.domain.links import WrittenLink
 
 
 def document(

@@ -11,6 +11,7 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.errors import BadInput, NotFound, WorkFailed
 from citewell.domain.library import AddReport
+from conftest import sqlite_corpus
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
@@ -183,7 +184,7 @@ def test_removing_a_folder_forgets_texts_chunks_and_the_collection(
     assert (report.documents, report.collections) == (2, ("vault",))
     stats = engine.stats()
     assert (stats.documents, stats.chunks, stats.characters, stats.collections) == (0, 0, 0, 0)
-    texts = engine.corpus.database.reader().execute("SELECT count(*) FROM texts").fetchall()
+    texts = sqlite_corpus(engine).database.reader().execute("SELECT count(*) FROM texts").fetchall()
     assert texts == [(0,)]
 
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewell.app import Engine
-from citewell.corpus.indexing import ChunkTerms
 from citewell.corpus.postings.merging import Postings, Source, merge
 from citewell.corpus.postings.scoring import TermPostings, norms, score_many, score_simply
 from citewell.corpus.postings.segments import Segment, build_segment
@@ -18,8 +17,10 @@ from citewell.corpus.store import postings_writing
 from citewell.corpus.store.postings_reading import _as_one, _many_as_one
 from citewell.corpus.store.postings_words import Weighed, Words
 from citewell.database.sqlite import fetch_rows, fetch_value
+from citewell.domain.prepared import ChunkTerms
 from citewell.domain.queries import Filters
 from citewell.planning.lexical import lexical_query
+from conftest import sqlite_corpus
 from durability.programs import add, opened
 
 WORDS = st.sampled_from(["kelp", "tide", "ash", "ñu", "海藻", "boat", "x", "node.js"])
@@ -119,7 +120,7 @@ def test_an_index_kept_up_to_date_ranks_like_one_made_anew(tmp_path: Path) -> No
             add(engine, vault)
         kept = _answers(engine)
         assert engine.corpus.check_integrity() == []
-        with engine.corpus.database.write() as connection:
+        with sqlite_corpus(engine).database.write() as connection:
             segments = fetch_value(connection, "SELECT count(*) FROM index_segments")
             postings_writing.rebuild(connection)
         assert kept == _answers(engine)
@@ -132,7 +133,7 @@ def test_search_goes_on_without_the_index_and_the_next_add_makes_it_anew(tmp_pat
     with opened(tmp_path / "data") as engine:
         add(engine, vault)
         before = _answers(engine)
-        with engine.corpus.database.write() as connection:
+        with sqlite_corpus(engine).database.write() as connection:
             connection.execute("DELETE FROM index_segments")
         found = engine.search("kelp at low tide", limit=100).results
         assert {row.source_key for row in found} == {key for key, _ in before[0]}
@@ -161,7 +162,7 @@ def test_a_removed_document_leaves_no_word_in_the_index(tmp_path: Path) -> None:
         add(engine, vault)
         assert engine.search("zanzibarine").results
         engine.remove([str(vault / "secret.md")])
-        terms = fetch_rows(engine.corpus.database.reader(), "SELECT terms FROM index_terms")
+        terms = fetch_rows(sqlite_corpus(engine).database.reader(), "SELECT terms FROM index_terms")
     assert not any("zanzibarin" in block for (block,) in terms)
 
 

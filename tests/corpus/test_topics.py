@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.corpus.entities import NamedDocument, WrittenLink
+from citewell.corpus.entities import NamedDocument
 from citewell.corpus.topic_summary import MAX_SUMMARY_CHARS
 from citewell.corpus.topics import (
     MAX_EDGES,
     MAX_ENTITIES,
     MAX_NODES,
-    GraphLink,
     TopicMaterial,
     brief_topic,
 )
+from citewell.domain.links import GraphLink, WrittenLink
 from citewell.domain.topics import TopicBrief
 from corpus.test_entities import document
 

@@ -12,6 +12,7 @@ from citewell.app import Engine
 from citewell.database.sqlite import connect, fetch_rows, fetch_value
 from citewell.domain.library import AddReport
 from citewell.settings import Settings
+from conftest import sqlite_corpus
 
 TIMEOUT_S = 60
 
@@ -94,7 +95,7 @@ def texts(engine: Engine) -> dict[str, str]:
 
 def assert_sound(engine: Engine) -> None:
     """The file is whole, the index is whole, and both hold the same documents."""
-    connection = connect(engine.corpus.database.path)
+    connection = connect(sqlite_corpus(engine).database.path)
     connection.execute("INSERT INTO chunk_terms(chunk_terms, rank) VALUES ('integrity-check', 0)")
     problems = fetch_rows(connection, "PRAGMA integrity_check")
     assert problems == [("ok",)], problems

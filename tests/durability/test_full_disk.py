@@ -11,6 +11,7 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.errors import StoreFull
 from citewell.domain.library import SyncProgress
+from conftest import sqlite_corpus
 from durability.programs import TIMEOUT_S, add, assert_sound, command, opened, run, texts, write_notes
 
 
@@ -59,7 +60,7 @@ def test_a_full_database_undoes_the_batch_and_the_same_engine_goes_on_when_there
     """D4, with SQLite's own SQLITE_FULL in a process that lives on."""
     vault, notes = tmp_path / "vault", write_notes(tmp_path / "vault", 200)
     with opened(tmp_path / "data") as engine:
-        with engine.corpus.database.write() as connection:
+        with sqlite_corpus(engine).database.write() as connection:
             connection.execute(f"PRAGMA max_page_count = {connection.pragma('page_count') + 50}").fetchall()
         names: set[str] = set()
         with pytest.raises(StoreFull, match="No room left"):
@@ -67,7 +68,7 @@ def test_a_full_database_undoes_the_batch_and_the_same_engine_goes_on_when_there
         assert 0 < len(names) < 200
         assert texts(engine) == {name: notes[name] for name in names}
         assert_sound(engine)
-        with engine.corpus.database.write() as connection:
+        with sqlite_corpus(engine).database.write() as connection:
             connection.execute("PRAGMA max_page_count = 1000000").fetchall()
         report = add(engine, vault)
         assert (report.indexed, report.unchanged) == (200 - len(names), len(names))

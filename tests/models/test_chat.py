@@ -22,8 +22,6 @@ from support.model_script import (
 from support.model_server import ScriptedModelServer
 
 # `make test` installs them; `make quick` may do without.
-pytest.importorskip("openai")
-pytest.importorskip("anthropic")
 
 
 # Replies

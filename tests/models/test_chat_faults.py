@@ -26,8 +26,6 @@ from support.model_server import ScriptedModelServer, refused_url
 pytestmark = pytest.mark.slow
 
 # `make test` installs them; `make quick` may do without.
-pytest.importorskip("openai")
-pytest.importorskip("anthropic")
 
 
 @both

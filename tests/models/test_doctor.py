@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
-from citewell.app import SystemClock
-from citewell.diagnosis import examine
+from citewell.app import Engine
 from citewell.domain.library import Check
 from citewell.settings import Settings
 from support.model_server import ScriptedModelServer, refused_url
 
-pytest.importorskip("openai")
-pytest.importorskip("anthropic")
-
 
 def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
-    report = examine(Settings(data_dir=tmp_path, **values), SystemClock())
+    report = Engine(Settings(data_dir=tmp_path, **values)).doctor()
     return {check.name: check for check in report.checks if check.name.startswith(("model", "planner", "network"))}
 
 

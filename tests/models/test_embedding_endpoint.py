@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.app import Engine, SystemClock
-from citewell.diagnosis import examine
+from citewell.app import Engine
 from citewell.domain.errors import BadInput, Unavailable
 from citewell.models.embedding_endpoint import EmbeddingEndpoint, Waiting, is_endpoint
 from citewell.models.embeddings import open_embedder
@@ -25,7 +24,6 @@ from support.model_server import ScriptedModelServer, refused_url
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("openai")
 
 NOTES: dict[str, str | bytes] = {
     "garage.md": "# Garage\n\nThe automobile needs new tyres.\n",
@@ -185,7 +183,7 @@ def test_doctor_says_whether_the_endpoint_is_there(server: ScriptedModelServer, 
     def lane(**values: Any) -> tuple[str, str]:
         (check,) = (
             check
-            for check in examine(Settings(data_dir=tmp_path, embeddings="on", **values), SystemClock()).checks
+            for check in Engine(Settings(data_dir=tmp_path, embeddings="on", **values)).doctor().checks
             if check.name == "semantic lane"
         )
         return check.state, check.fix

@@ -119,7 +119,7 @@ def test_a_missing_package_is_named_with_the_command(package: str, monkeypatch: 
     with pytest.raises(Unavailable) as error:
         asyncio.run(open_chat(settings()).chat(request))
     assert package in error.value.message
-    assert "pip install 'citewell[models]'" in error.value.fix
+    assert "pip install openai anthropic" in error.value.fix
     with pytest.raises(Unavailable):
         check_model(f"{package}:x", settings())
 

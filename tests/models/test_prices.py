@@ -31,7 +31,6 @@ def test_a_price_that_is_set_wins_everywhere() -> None:
 
 
 def test_a_hosted_model_is_looked_up_without_a_network() -> None:
-    pytest.importorskip("genai_prices")
     assert price("openai:gpt-4o") == Price(2.5, 10.0, "catalogue")
     assert price("anthropic:claude-sonnet-4-5") == Price(3.0, 15.0, "catalogue")
 

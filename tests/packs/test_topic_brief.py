@@ -18,7 +18,7 @@ from citewell.domain.runs import RunResult
 from citewell.domain.topics import TopicBrief
 from citewell.evals.sample import sample_corpus
 from citewell.settings import Settings
-from conftest import AddPath, Write
+from conftest import AddPath, Write, sqlite_corpus
 
 NOTES: dict[str, str | bytes] = {
     "Kelp farm.md": "---\ntags: [kelp, farm]\n---\n# Kelp farm\nThe kelp lines of Solveig Haraldsen hang in Selwick"
@@ -234,7 +234,7 @@ def _bindings(sql: str) -> int:
 
 def test_the_queries_behind_go_by_an_index(corpus: Engine) -> None:
     """None of them reads a table from end to end, but the small ones they are handed."""
-    connection = corpus.corpus.database.reader()
+    connection = sqlite_corpus(corpus).database.reader()
     seen: list[str] = []
     connection.trace_v2(1, lambda event: seen.append(event["sql"]))
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.planning.chat_prompt import ChatPrompt, parse_chat_prompt
 from citewell.planning.strategy import plan_question

@@ -30,6 +30,10 @@ class Saboteur:
         for name in CALLS:
             setattr(os, name, self._around(getattr(os, name)))
 
+    @property
+    def has_struck(self) -> bool:
+        return self._count >= self._step
+
     def _around(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def struck(*args: Any, **options: Any) -> Any:
             self._count += 1

@@ -18,7 +18,7 @@ from citewell.domain.queries import Filters
 from citewell.models.embeddings import Embedder
 from citewell.retrieval.encoding import encode_corpus
 from citewell.settings import Settings
-from conftest import SteadyClock, Write, add
+from conftest import SteadyClock, Write, add, sqlite_corpus
 from toy_embedder import DIMENSION, WordEmbedder, vector
 
 NOTES: dict[str, str | bytes] = {
@@ -165,7 +165,7 @@ def test_another_model_makes_every_vector_anew(encoded: Engine) -> None:
 def test_what_is_removed_leaves_no_vector_and_is_found_no_more(encoded: Engine) -> None:
     encoded.remove(["note:vault/garage"])
     assert "note:vault/garage" not in _keys(encoded, "automobile", "semantic")
-    connection = encoded.corpus.database.reader()
+    connection = sqlite_corpus(encoded).database.reader()
     (scales,) = fetch_rows(connection, "SELECT scales FROM vector_blocks")[0]
     there = int(np.count_nonzero(np.frombuffer(scales, np.float32)))
     assert there == int(fetch_value(connection, "SELECT count(*) FROM chunks")) == 3
@@ -180,7 +180,7 @@ def test_what_was_changed_meanwhile_is_found_by_words_until_it_is_encoded(encode
 
 
 def test_the_scan_by_signs_finds_what_the_exact_one_finds(encoded: Engine) -> None:
-    corpus = encoded.corpus
+    corpus = sqlite_corpus(encoded)
     by_signs = VectorStore(corpus.database, corpus._postings, exact_chunks=0)
     for query in ("automobile", "loud pump", "harbour train"):
         asked = vector(query).reshape(1, DIMENSION)

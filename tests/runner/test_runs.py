@@ -8,13 +8,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from citewell.app import Engine
+from citewell.database.sqlite import connect
 from citewell.domain.errors import BadInput, CitewellError, LeaseLost, Unavailable, WorkFailed
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.library import AddReport
@@ -429,13 +431,25 @@ def test_an_interrupted_run_says_so_and_goes_on(corpus: Engine) -> None:
         await asyncio.to_thread(corpus.runs.interrupt, run_id)
         return run_id
 
-    with corpus.corpus.database.write():  # the texts cannot be kept meanwhile, so the run cannot end
+    with held(corpus):  # the texts cannot be kept meanwhile, so the run cannot end
         run_id = asyncio.run(interrupt())
     assert corpus.run_store.summary(run_id).status == "interrupted"
     corpus.runs.resume(run_id)
     result = corpus.runs.wait(run_id)
     assert (result.run_id, result.status, result.answer_status) == (run_id, "done", "ok")
     assert corpus.runs.replay(run_id).identical
+
+
+@contextmanager
+def held(engine: Engine) -> Iterator[None]:
+    """Another connection holds the corpus: it can be read and not written."""
+    connection = connect(engine.settings.corpus_path)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
 
 
 def test_a_watcher_that_leaves_changes_nothing(corpus: Engine) -> None:
@@ -466,7 +480,7 @@ async def sequences(engine: Engine, run_id: str, after: int) -> list[int]:
 
 def test_runs_beyond_the_limit_wait_in_the_queue_and_are_executed_in_turn(corpus: Engine) -> None:
     corpus.runs._max_running = 1
-    with corpus.corpus.database.write():  # the first cannot end meanwhile
+    with held(corpus):  # the first cannot end meanwhile
         first, second = (corpus.start_research("Who lit the lamp?") for _ in range(2))
         assert corpus.run_store.summary(second).status == "queued"
     assert [corpus.runs.wait(run_id).status for run_id in (first, second)] == ["done", "done"]

@@ -92,6 +92,19 @@ def test_every_command_prints_one_document_that_fits_its_schema(program: Program
     assert (pack["schema_version"], "topic_brief" in pack) == ("research_pack.v1", False)
 
 
+def test_of_several_keys_an_unknown_one_is_said_in_its_place(program: Program) -> None:
+    known, unknown = program.json("get", "note:vault/lamp", "note:vault/lam")["documents"]
+    assert known["source_key"] == "note:vault/lamp"
+    error = {
+        "code": "not_found",
+        "message": "No document has the key or path note:vault/lam.",
+        "fix": "Did you mean note:vault/lamp?",
+    }
+    assert unknown == {"lookup": "note:vault/lam", "error": error}
+    done = program.run("get", "note:vault/lamp", "note:vault/lam")
+    assert (done.returncode, "1859" in done.stdout, error["fix"] in done.stderr) == (0, True, True)
+
+
 def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program, tmp_path: Path) -> None:
     result = program.json("research", "When was the lamp lit?")
     run = result["run_id"]
@@ -106,6 +119,22 @@ def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program
     assert program.json("runs", "replay", exported["path"])["identical"] is True
     assert program.json("runs", "prune")["kept"] >= 1
     assert program.json("runs", "cancel", run, code=2)["error"]["code"] == "bad_input"
+
+
+def test_a_backup_is_written_once_and_restored_elsewhere(program: Program, tmp_path: Path) -> None:
+    target = str(tmp_path / "all.zip")
+    assert program.json("backup", target)["documents"] == 2
+    assert program.json("backup", target, code=2)["error"]["code"] == "bad_input"
+    assert program.json("restore", target, code=2)["error"]["fix"].startswith("Choose another folder")
+    assert program.json("restore", str(tmp_path / "none.zip"), code=2)["error"]["code"] == "bad_input"
+    other = Program(tmp_path / "other")
+    assert other.json("restore", str(tmp_path / "none.zip"), code=3)["error"]["code"] == "not_found"
+    assert other.json("backup", target, "--force", code=3)["error"]["message"].startswith("There is nothing")
+    restored = other.json("restore", target)
+    assert (restored["documents"], restored["kept_aside"], restored["data_dir"]) == (2, None, str(other.data))
+    assert other.json("search", "lamp")["results"] == program.json("search", "lamp")["results"]
+    done = other.run("restore", target, "--force")
+    assert (done.returncode, "What was there before is in" in done.stdout) == (0, True)
 
 
 def test_a_refusal_is_no_failure(program: Program) -> None:
@@ -233,6 +262,7 @@ def test_status_gives_every_file_with_its_reason(program: Program) -> None:
         (["search", "lamp", "--mode", "semantic"], 4, "semantic lane"),
         (["get", "note:vault/lam"], 3, "Did you mean note:vault/lamp"),
         (["get", "note:vault/lamp@" + "0" * 64], 3, "never had a text"),
+        (["get", "note:none", "note:vault/lam"], 3, "None of these has a document: note:none, note:vault/lam."),
         (["related", "note:none"], 3, "No document"),
         (["remove", "note:none"], 3, "No document"),
         (["add", "/nowhere/at/all"], 3, "no file or folder"),

@@ -17,22 +17,9 @@ from citewell.corpus.entity_kinds import kind_of_document, kind_of_spelling
 from citewell.corpus.mentions import Mention, Spelling, hidden, mentions_in
 from citewell.corpus.names import base_name, has_case, is_name_like, name_key, occurrences, reads_as_name
 from citewell.domain.documents import Document
+from citewell.domain.links import WrittenLink
 from citewell.domain.topics import Alias, AliasOrigin, EntityKind
 from citewell.text.language import is_stop_word
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenLink:
-    """A link as a document writes it, with the document it means where that is in the corpus."""
-
-    kind: str
-    target: str
-    alias: str | None
-    start: int
-    end: int
-    target_key: str | None = None
-    target_title: str | None = None
-    target_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.tags import fold_tag
+from citewell.domain.prepared import PreparedDocument
 
 _TAG = "tag:"
 

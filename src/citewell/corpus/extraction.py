@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from citewell.corpus.importers.registry import documents_in, recognise
-from citewell.corpus.indexing import PreparedDocument, prepare_document
-from citewell.corpus.store.writing import FileFacts
+from citewell.corpus.indexing import prepare_document
 from citewell.corpus.walk import TOO_LARGE, Found, read_bytes
 from citewell.domain.documents import SourceType
 from citewell.domain.errors import NoText, Unreadable
+from citewell.domain.prepared import PreparedDocument
+from citewell.domain.sync import FileFacts
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.readers.kinds import FileKind, Skip, suffix_of
 

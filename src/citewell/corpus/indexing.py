@@ -9,55 +9,13 @@ from dataclasses import dataclass
 from citewell.corpus.importers.imported import Imported
 from citewell.corpus.links import lookup_name, names_of
 from citewell.corpus.tags import distinct_tags
-from citewell.domain.documents import Chunk, Kind, Link, ReadDocument, SourceType, kind_of
+from citewell.domain.documents import Chunk, ReadDocument, SourceType, kind_of
+from citewell.domain.prepared import ChunkTerms, PreparedChunk, PreparedDocument, PreparedLink
 from citewell.text.canonical import content_hash
 from citewell.text.chunking import chunk_document
 from citewell.text.language import detect_language
 from citewell.text.urls import canonical_url
 from citewell.text.words import compound_terms, index_terms
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkTerms:
-    """What one chunk is found by, column by column."""
-
-    title: str
-    headings: str
-    body: str
-    tags: str
-    compounds: str
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedChunk:
-    chunk: Chunk
-    content_hash: str
-    terms: ChunkTerms
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedLink:
-    link: Link
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedDocument:
-    """A document ready to be written."""
-
-    read: ReadDocument
-    part: str
-    saved: str | None
-    source_type: SourceType
-    kind: Kind
-    title: str
-    content_hash: str
-    language: str | None
-    canonical_url: str | None
-    tags: tuple[tuple[str, str], ...]
-    names: tuple[tuple[str, bool], ...]
-    links: tuple[PreparedLink, ...]
-    chunks: tuple[PreparedChunk, ...]
 
 
 def prepare_document(imported: Imported, path: str, source_type: SourceType | None = None) -> PreparedDocument:

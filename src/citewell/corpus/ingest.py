@@ -13,17 +13,15 @@ from pathlib import Path
 
 from citewell.corpus.exclusions import excluded_tags, path_rules, rule_against
 from citewell.corpus.extraction import Extracted, extract_file, is_outdated, needs_a_child
-from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.prefetch import prefetched
 from citewell.corpus.reader_pool import ReaderPool, Task
-from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.corpus.store.syncing import KnownFile
-from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import MAX_FILE_BYTES, Excluded, Found, LeftOut, printable, walk
+from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.documents import SourceType
 from citewell.domain.errors import BadInput, NotFound, WorkFailed
 from citewell.domain.library import AddReport, FileStatus, Problem, SyncProgress
 from citewell.domain.ports import Clock
+from citewell.domain.sync import FileFacts, FileOutcome, KnownFile
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
 READER_VERSION = 3
@@ -48,18 +46,6 @@ class AddRequest:
 
 
 @dataclass(slots=True)
-class _Outcome:
-    """One file, read and ready to be written, or the reason why not."""
-
-    facts: FileFacts
-    status: FileStatus
-    reason: str = ""
-    documents: tuple[PreparedDocument, ...] = ()
-    renamed_from: str | None = None
-    keeps_document: bool = False  # the file is there but could not be opened: what it held stays
-
-
-@dataclass(slots=True)
 class _Tally:
     counts: dict[FileStatus, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -75,7 +61,7 @@ class _Tally:
 class Sync:
     """One run of `add` over one path."""
 
-    def __init__(self, corpus: SqliteCorpus, clock: Clock, request: AddRequest, private: tuple[Path, ...]) -> None:
+    def __init__(self, corpus: CorpusStore, clock: Clock, request: AddRequest, private: tuple[Path, ...]) -> None:
         self._corpus = corpus
         self._clock = clock
         self._request = request
@@ -88,20 +74,21 @@ class Sync:
         """Do the work; the last event is the report."""
         path = self._resolve()
         self._corpus.heal_index()
-        collection = self._corpus.open_collection(path, self._request.collection, self._request.excludes)
-        if not collection.root.is_dir():
+        collection = self._corpus.open_collection(
+            str(path), path.is_dir(), self._request.collection, self._request.excludes
+        )
+        root = Path(collection.root)
+        if not root.is_dir():
             raise WorkFailed(
-                f"{collection.root} was a folder and is none any more: nothing was deleted.",
+                f"{root} was a folder and is none any more: nothing was deleted.",
                 fix="Restore the folder and run the same command; to forget its documents, use 'citewell remove'.",
             )
         self._excluded_tags = excluded_tags(collection.excludes)
-        foreign = (*self._corpus.roots_below(collection.root), *self._private)
+        foreign = (*map(Path, self._corpus.roots_below(collection.root)), *self._private)
         known = self._corpus.known_files(collection.id, collection.scope)
         rules = path_rules(collection.excludes)
-        found = list(
-            self._survey(walk(collection.root, collection.scope, rules, foreign, self._request.max_file_bytes))
-        )
-        self._refuse_mass_deletion(collection.root, found, known)
+        found = list(self._survey(walk(root, collection.scope, rules, foreign, self._request.max_file_bytes)))
+        self._refuse_mass_deletion(root, found, known)
         barred = self._corpus.paths_tagged(collection.id, tuple(self._excluded_tags))
         changed = [
             entry for entry in found if entry.path in barred or not self._is_settled(entry, known.get(entry.path))
@@ -109,7 +96,7 @@ class Sync:
         vanished = _vanished(known, found)
         total, done = len(found), len(found) - len(changed)
         yield SyncProgress(done, total, 0)
-        for batch in self._batches(collection.root, changed, known, vanished):
+        for batch in self._batches(root, changed, known, vanished):
             self._corpus.write_batch(collection, batch, self._clock.now(), READER_VERSION)
             done += len(batch)
             yield SyncProgress(done, total, self._tally.bytes, tuple(outcome.facts.path for outcome in batch))
@@ -173,8 +160,8 @@ class Sync:
         changed: list[Found | LeftOut],
         known: dict[str, KnownFile],
         vanished: dict[str, KnownFile],
-    ) -> Iterator[list[_Outcome]]:
-        batch: list[_Outcome] = []
+    ) -> Iterator[list[FileOutcome]]:
+        batch: list[FileOutcome] = []
         size, most = 0, _FIRST_BATCH_FILES
         for outcome in self._outcomes(root, changed, known, vanished):
             self._tally.add(outcome.status, outcome.facts.path, outcome.reason)
@@ -192,7 +179,7 @@ class Sync:
         changed: list[Found | LeftOut],
         known: dict[str, KnownFile],
         vanished: dict[str, KnownFile],
-    ) -> Iterator[_Outcome]:
+    ) -> Iterator[FileOutcome]:
         extracted = self._extracted(root, changed, known)
         for entry in changed:
             before = known.get(entry.path)
@@ -200,7 +187,7 @@ class Sync:
                 file = FileFacts(
                     entry.path, entry.size, entry.mtime_ns, before.file_hash if before and entry.is_unseen else None
                 )
-                yield _Outcome(file, "skipped", entry.reason, keeps_document=entry.is_unseen)
+                yield FileOutcome(file, "skipped", entry.reason, keeps_document=entry.is_unseen)
             else:
                 yield self._placed(next(extracted), before, vanished)
 
@@ -222,22 +209,22 @@ class Sync:
         # While a batch is written, the readers must not wait for someone to take what they have.
         yield from prefetched(pool.read(tasks), _AHEAD)
 
-    def _placed(self, extracted: Extracted, known: KnownFile | None, vanished: dict[str, KnownFile]) -> _Outcome:
+    def _placed(self, extracted: Extracted, known: KnownFile | None, vanished: dict[str, KnownFile]) -> FileOutcome:
         """What a file that was read means for the corpus: new, changed, moved, or left out."""
         self._tally.bytes += extracted.bytes
         file = extracted.facts
         if extracted.status != "read":
-            return _Outcome(file, extracted.status, extracted.reason, keeps_document=extracted.keeps_document)
+            return FileOutcome(file, extracted.status, extracted.reason, keeps_document=extracted.keeps_document)
         against = [rule_against(document, self._excluded_tags) for document in extracted.documents]
         documents = tuple(entry for entry, rule in zip(extracted.documents, against, strict=True) if rule is None)
         if not documents:
-            return _Outcome(file, "skipped", next(filter(None, against), ""))
+            return FileOutcome(file, "skipped", next(filter(None, against), ""))
         old = None if known else _same_file(vanished, file)
         if old is not None:
             del vanished[old.path]
-            return _Outcome(file, "renamed", f"was {old.path}", documents, renamed_from=old.path)
+            return FileOutcome(file, "renamed", f"was {old.path}", documents, renamed_from=old.path)
         was_indexed = known is not None and known.source_key is not None
-        return _Outcome(file, "updated" if was_indexed else "indexed", extracted.reason, documents)
+        return FileOutcome(file, "updated" if was_indexed else "indexed", extracted.reason, documents)
 
     def _report(self, collection: str) -> AddReport:
         counts = self._tally.counts

@@ -23,10 +23,10 @@ from typing import Any
 import msgspec
 
 from citewell.corpus.extraction import Extracted, extract_file
-from citewell.corpus.store.writing import FileFacts
 from citewell.corpus.walk import Found
 from citewell.domain.documents import SourceType
 from citewell.domain.ports import Clock
+from citewell.domain.sync import FileFacts
 from citewell.readers.kinds import KINDS, suffix_of
 
 MEMORY_BYTES = 1_500_000_000

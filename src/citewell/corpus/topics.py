@@ -14,6 +14,7 @@ from citewell.corpus.entities import Entity, NamedDocument, entities_of
 from citewell.corpus.names import name_key
 from citewell.corpus.tags import fold_tag
 from citewell.corpus.topic_summary import summarize
+from citewell.domain.links import GraphLink
 from citewell.domain.topics import (
     NodeKind,
     Pivot,
@@ -40,16 +41,6 @@ _STRENGTH: dict[TopicRelationship, int] = {
 }
 _QUOTED = re.compile(r"^[ \t]*>[ \t]?(\S.{29,600})$|[“\"«「]([^“”\"«»「」\n]{30,600})[”\"»」]", re.MULTILINE)
 _MAX_QUOTES = 20
-
-
-@dataclass(frozen=True, slots=True)
-class GraphLink:
-    """How often one document links to another."""
-
-    source: str
-    target: str
-    kind: str
-    links: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import apsw
 
@@ -209,7 +210,7 @@ def prepare_file(path: Path, schema: Schema) -> None:
             f"{path.name} is empty (0 bytes), which is damage.",
             fix=f"Restore it from a backup, or delete {path.name} and add your folders again.",
         )
-    if _read_version(path, schema) < schema.version:
+    if file_version(path, schema) < schema.version:
         _migrate_file(path, schema)
 
 
@@ -274,7 +275,7 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _read_version(path: Path, schema: Schema) -> int:
+def file_version(path: Path, schema: Schema) -> int:
     """The schema version of an existing file, read without changing a byte of it."""
     with path.open("rb") as file:
         header = file.read(100)
@@ -326,6 +327,53 @@ def migrate(connection: apsw.Connection, schema: Schema) -> None:
         with suppress(apsw.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+def copy_database(source: Path, target: Path, schema: Schema) -> int:
+    """Copy a database as it is at one moment, while others write to it, into a file of its own; its schema version.
+
+    What SQLite finds damaged is refused: a copy of it would only be found out when it is needed.
+    """
+    with store_errors(source):
+        version = file_version(source, schema)
+        original = apsw.Connection(str(source), flags=_OPEN)
+        copy = apsw.Connection(str(target), flags=_OPEN | apsw.SQLITE_OPEN_CREATE)
+        try:
+            original.set_busy_timeout(BUSY_TIMEOUT_MS)
+            os.chmod(target, 0o600)
+            # In one step, and so within one state of it; readers and writers of a WAL database do not wait for us.
+            with copy.backup("main", original, "main") as running:
+                while not running.done:
+                    running.step(-1)
+            # One file: no log beside it that would have to be copied too.
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            check_sound(copy, source)
+        finally:
+            copy.close()
+            original.close()
+    return version
+
+
+def count_rows(path: Path, table: str) -> int:
+    """How many rows a table has, in a file that nobody writes to; damage is refused. Nothing is left beside it."""
+    with store_errors(path):
+        connection = apsw.Connection(
+            f"file:{quote(str(path))}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+        try:
+            check_sound(connection, path)
+            return int(fetch_value(connection, f'SELECT count(*) FROM "{table}"'))
+        except apsw.SQLError as error:
+            raise StoreUnusable(f"{path.name} is damaged: {error}", fix=_replace(path)) from error
+        finally:
+            connection.close()
+
+
+def check_sound(connection: apsw.Connection, path: Path) -> None:
+    """Refuse a database in which SQLite finds damage."""
+    problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)") if row[0] != "ok"]
+    if problems:
+        raise StoreUnusable(f"{path.name} is damaged: {'; '.join(problems)}", fix=_replace(path))
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""What the deciding code asks of the outside, as protocols. Every stage can be replaced by another that fits."""
+"""What the deciding code asks of the outside, as protocols. Every stage can be replaced by another that fits.
+
+The store of the corpus has a port of its own: `domain/corpus_port.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from citewell.domain.documents import Chunk, Document, SectionView
+from citewell.domain.documents import Chunk, Document
 from citewell.domain.evidence import Relationship, Signal
-from citewell.domain.queries import Filters, LexicalQuery
 
 
 class Clock(Protocol):
@@ -58,26 +60,6 @@ class Commonness:
         return cls(weights, max(weights.values(), default=1.0))
 
 
-class LexicalIndex(Protocol):
-    """Finds chunks by their words. Filters apply before ranking."""
-
-    def rank(self, query: LexicalQuery, filters: Filters, limit: int) -> Sequence[Candidate]:
-        """The best chunk of each of the best `limit` documents."""
-        ...
-
-    def frequencies(self, forms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each form occurs."""
-        ...
-
-    def languages(self) -> tuple[str, ...]:
-        """Languages of the corpus that have a stemmer, most common first."""
-        ...
-
-    def chunk_count(self) -> int: ...
-
-    def commonness(self) -> Commonness: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RerankQuery:
     """A query as a reranker sees it: what was asked, and each word's forms with its weight, in the order asked."""
@@ -105,20 +87,4 @@ class Reranker(Protocol):
 
     def rerank(self, query: RerankQuery, texts: Sequence[RerankText]) -> Sequence[tuple[Signal, ...]]:
         """Named signals for each text, in the order given; raises where it cannot, and the next best one is asked."""
-        ...
-
-
-class TextSource(Protocol):
-    """Reads stored canonical texts by their hash."""
-
-    def slice(self, content_hash: str, start: int, end: int) -> str: ...
-
-    def slices(self, spans: Sequence[tuple[str, int, int]]) -> list[str]:
-        """Several slices at once, each given by hash, start and end."""
-        ...
-
-    def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]: ...
-
-    def sections_of(self, spans: Sequence[tuple[str, str, int, int]]) -> list[tuple[SectionView, ...]]:
-        """The sections of several spans at once, each given by key, hash, start and end."""
         ...

@@ -30,6 +30,30 @@ class DocumentList:
 
 
 @dataclass(frozen=True, slots=True)
+class LookupProblem:
+    """Why a lookup gave no document, and what to do."""
+
+    code: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingDocument:
+    """The place of a document that nobody has, in a list of several."""
+
+    lookup: str
+    error: LookupProblem
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntries:
+    """What `get` returns for several keys: each document, or why it is not there, in the order asked."""
+
+    documents: tuple[DocumentView | MissingDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RelatedResult:
     source_key: str
     related: tuple[EvidenceRow, ...]

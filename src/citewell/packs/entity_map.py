@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from citewell.corpus.aliases import abbreviations
 from citewell.corpus.entities import Entity, NamedDocument, entities_of
 from citewell.corpus.entity_kinds import kind_of_document
 from citewell.corpus.names import base_name, has_case, is_name_like, name_key, occurrences
-from citewell.domain.counts import CorpusMatches
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import Document
 from citewell.domain.errors import BadInput, NotFound
 from citewell.domain.queries import Filters, LexicalQuery
@@ -27,8 +26,8 @@ from citewell.domain.topics import (
     EntityMap,
     TextSpan,
 )
-from citewell.packs.near_names import KnownName, most_like, nearest_names
-from citewell.packs.topic_brief import TopicStore, file_name, read_document
+from citewell.packs.near_names import most_like, nearest_names
+from citewell.packs.topic_brief import file_name, read_document
 from citewell.planning.lexical import phrase_of
 from citewell.planning.normalizer import check_question
 
@@ -39,18 +38,6 @@ _COOCCURRING = 12
 _MOST_NAMES = 8
 _MAX_NAME_CHARS = 200
 _NOTES = ("vault_note", "apple_note")
-
-
-class EntityStore(TopicStore, Protocol):
-    """What an entity map asks of the corpus beyond what a topic brief does."""
-
-    def find(self, key: str) -> Document | None: ...
-
-    def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches: ...
-
-    def near_names(self, name: str) -> Sequence[KnownName]: ...
-
-    def near_terms(self, word: str) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +51,7 @@ class _Owner:
 class EntityMaps:
     """Makes entity maps over one store."""
 
-    def __init__(self, store: EntityStore) -> None:
+    def __init__(self, store: CorpusReader) -> None:
         self._store = store
 
     def map(self, name: str, filters: Filters, limit: int = DOCUMENT_LIMIT) -> EntityMap:

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from typing import Protocol
 
 from citewell.corpus.names import name_key
+from citewell.domain.links import KnownName
 
 _SUGGESTIONS = 3
 _NEAR_ENOUGH = 0.72
-
-
-class KnownName(Protocol):
-    """A name some document answers to."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def is_alias(self) -> bool: ...
 
 
 def nearest_names(query: str, known: Iterable[KnownName]) -> list[str]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from citewell.corpus.aliases import abbreviations, introduced_names
 from citewell.corpus.mentions import hidden
 from citewell.corpus.names import base_name, has_case, is_name_like, name_key, reads_as_name
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import Document
 from citewell.domain.evidence import Signal
-from citewell.domain.ports import Candidate, TextSource
+from citewell.domain.ports import Candidate
 from citewell.domain.queries import QueryPlan, Variant
 from citewell.planning.normalizer import is_function_word, is_intent
 from citewell.text.words import QueryToken, query_tokens
@@ -25,12 +25,6 @@ WEIGHT = 0.5
 _PASSAGES = 6
 _WORDS = 24
 _LONGEST = 3
-
-
-class NameStore(TextSource, Protocol):
-    """Where documents are found by what they are called."""
-
-    def documents_called(self, names: Sequence[str]) -> Sequence[tuple[str, Document]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +39,7 @@ class OtherName:
         return Signal("alias", 0.0, f"found as '{self.other}', which {self.source_key} gives for '{self.name}'")
 
 
-def other_names(store: NameStore, plan: QueryPlan, found: Sequence[Candidate]) -> tuple[OtherName, ...]:
+def other_names(store: CorpusReader, plan: QueryPlan, found: Sequence[Candidate]) -> tuple[OtherName, ...]:
     """Other names for what a question names; `found` is what its own words found."""
     tokens = query_tokens(plan.text_query)[:_WORDS]
     names = {name_key(name): name for name in _names(tokens)}
@@ -89,7 +83,7 @@ def _names(tokens: Sequence[QueryToken]) -> Iterator[str]:
             yield token.text
 
 
-def _by_title(store: NameStore, names: dict[str, str]) -> Iterator[OtherName]:
+def _by_title(store: CorpusReader, names: dict[str, str]) -> Iterator[OtherName]:
     """Aliases and titles of the one document that is called so."""
     called: dict[str, dict[str, Document]] = {}
     for name, document in store.documents_called([*names, *(f"@{key}" for key in names)]):
@@ -103,7 +97,7 @@ def _by_title(store: NameStore, names: dict[str, str]) -> Iterator[OtherName]:
                     yield OtherName(names[key], other, document.source_key)
 
 
-def _by_text(store: NameStore, names: dict[str, str], found: Sequence[Candidate]) -> list[OtherName]:
+def _by_text(store: CorpusReader, names: dict[str, str], found: Sequence[Candidate]) -> list[OtherName]:
     """Long and short forms that the passages give; a short form of several long ones is left alone."""
     texts = store.slices([(c.document.content_hash, c.chunk.start, c.chunk.end) for c in found])
     given: list[OtherName] = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
 
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import Chunk, Document, Role, Span
 from citewell.domain.evidence import EvidenceRow
-from citewell.domain.ports import RelatedDocument, TextSource
+from citewell.domain.ports import RelatedDocument
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match
 from citewell.retrieval.rows import evidence_row, read_around
@@ -18,18 +18,12 @@ from citewell.retrieval.windows import best_window
 _LOOK_THROUGH = 60_000
 
 
-class LinkStore(TextSource, Protocol):
-    """A store that knows who links to whom."""
-
-    def related(self, key: str, limit: int) -> list[RelatedDocument]: ...
-
-
-def related_rows(store: LinkStore, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
+def related_rows(store: CorpusReader, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
     """The neighbours of a document, both ways, the most linked first."""
     return [_related_row(store, key, neighbour, max_chars) for neighbour in store.related(key, limit)]
 
 
-def _related_row(store: LinkStore, key: str, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
+def _related_row(store: CorpusReader, key: str, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
     if neighbour.relationship in ("linked_from", "embedded_in", "source_of"):
         row = _around_link(store, neighbour, max_chars)
     else:
@@ -45,7 +39,7 @@ def _role(neighbour: RelatedDocument) -> Role:
     return "attachment" if neighbour.relationship == "embeds" and is_file else "graph_related"
 
 
-def _around_link(store: LinkStore, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
+def _around_link(store: CorpusReader, neighbour: RelatedDocument, max_chars: int) -> EvidenceRow:
     """The passage in which a document links here."""
     document = neighbour.document
     low = max(0, neighbour.start - max_chars)
@@ -65,7 +59,7 @@ def _around_link(store: LinkStore, neighbour: RelatedDocument, max_chars: int) -
 
 
 def opening_row(
-    store: TextSource,
+    store: CorpusReader,
     document: Document,
     query: LexicalQuery,
     weights: Mapping[str, float],

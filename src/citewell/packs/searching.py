@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Protocol
-
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
@@ -14,21 +12,13 @@ from citewell.planning.normalizer import check_question, normalize
 from citewell.planning.spelling import doubtful_words
 from citewell.retrieval.lanes import OpenLane, Ranked, by_meaning, search_lanes
 from citewell.retrieval.search import show_rows
-from citewell.retrieval.spelling import SpellingStore, respell
-
-
-class Searched(SpellingStore, Protocol):
-    """A store that can be searched in one state of it."""
-
-    def snapshot(self) -> AbstractContextManager[None]: ...
-
-    def eligible_documents(self, filters: Filters) -> int: ...
+from citewell.retrieval.spelling import respell
 
 
 class Searcher:
     """Searches one corpus."""
 
-    def __init__(self, corpus: Searched, open_lane: OpenLane, reranker: Reranker | None, clock: Clock) -> None:
+    def __init__(self, corpus: CorpusReader, open_lane: OpenLane, reranker: Reranker | None, clock: Clock) -> None:
         self._corpus = corpus
         self._open_lane = open_lane
         self._reranker = reranker

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
-from citewell.corpus.entities import NamedDocument, WrittenLink
+from citewell.corpus.entities import NamedDocument
 from citewell.corpus.names import base_name, name_key
 from citewell.corpus.tags import fold_tag
-from citewell.corpus.topics import GraphLink, TopicMaterial, brief_topic
-from citewell.domain.counts import TagCount
+from citewell.corpus.topics import TopicMaterial, brief_topic
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import Document
+from citewell.domain.links import GraphLink, WrittenLink
 from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters, LexicalQuery, Variant
@@ -23,7 +23,6 @@ from citewell.domain.topics import TopicBrief
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.normalizer import normalize, tag_queries
 from citewell.retrieval.fusion import fuse
-from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.matching import find_matches
 from citewell.retrieval.rows import rarity, term_chunks
 
@@ -39,22 +38,6 @@ _TAGGED = 4
 _LEAST_SHARE = 0.6
 
 
-class TopicStore(SearchStore, Protocol):
-    """What a brief asks of the corpus beyond searching and reading."""
-
-    def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]: ...
-
-    def documents_named(self, name: str, forms: Sequence[str]) -> list[Document]: ...
-
-    def links_around(self, keys: Sequence[str]) -> list[GraphLink]: ...
-
-    def links_written(self, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]: ...
-
-    def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]: ...
-
-    def tagged(self, folded: Sequence[str], filters: Filters, limit: int) -> list[Document]: ...
-
-
 def with_brief(pack: ResearchPack, brief: TopicBrief) -> ResearchPack:
     """A pack that opens with a topic's brief; its evidence stays what it was."""
     coverage = replace(pack.coverage, topic_nodes=len(brief.nodes), topic_edges=len(brief.edges))
@@ -64,7 +47,7 @@ def with_brief(pack: ResearchPack, brief: TopicBrief) -> ResearchPack:
 class TopicBriefs:
     """Makes briefs over one store."""
 
-    def __init__(self, store: TopicStore) -> None:
+    def __init__(self, store: CorpusReader) -> None:
         self._store = store
 
     def brief(
@@ -189,7 +172,7 @@ def file_name(document: Document) -> str:
 
 
 def read_document(
-    store: SearchStore, document: Document, links: tuple[WrittenLink, ...], around: int, most: int
+    store: CorpusReader, document: Document, links: tuple[WrittenLink, ...], around: int, most: int
 ) -> NamedDocument:
     """A document with at most this much of its text, from where it begins or from a little before `around`."""
     sections = store.sections_between(document.source_key, document.content_hash, 0, document.length)

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from citewell.domain.library import EncodeProgress, EncodeReport, VectorCoverage
+from citewell.domain.corpus_port import VectorIndex
+from citewell.domain.library import EncodeProgress, EncodeReport
 from citewell.domain.ports import Clock
 
 if TYPE_CHECKING:
-    from citewell.models.embeddings import Embedder, Vectors
+    from citewell.models.embeddings import Embedder
 
 # Between two batches a writer next door gets its turn, and a kill loses no more than one of them.
 BATCH = 32
 
 
-class Passage(Protocol):
-    """A chunk and the text that stands for it."""
-
-    @property
-    def chunk(self) -> int: ...
-
-    @property
-    def text(self) -> str: ...
-
-
-class PassageStore(Protocol):
-    """Which chunks lack a vector, and where vectors go."""
-
-    def coverage(self) -> VectorCoverage: ...
-
-    def begin(self, model: str, dimension: int) -> None: ...
-
-    def next_passages(self, limit: int) -> tuple[int, Sequence[Passage]]: ...
-
-    def put(self, model: str, after: int, ids: Sequence[int], vectors: Vectors) -> bool: ...
-
-
 def encode_corpus(
-    store: PassageStore, embedder: Embedder, clock: Clock, batch: int = BATCH
+    store: VectorIndex, embedder: Embedder, clock: Clock, batch: int = BATCH
 ) -> Iterator[EncodeProgress | EncodeReport]:
     """Encode what lacks a vector; the last event is the report. No transaction is open while the model works."""
     started = clock.monotonic()
@@ -46,15 +25,15 @@ def encode_corpus(
     total, done = store.coverage().left, 0
     yield EncodeProgress(0, total)
     while True:
-        after, passages = store.next_passages(batch)
-        if not passages:
+        waiting = store.next_unencoded(batch)
+        if not waiting.chunks:
             break
-        vectors = embedder.encode_passages([passage.text for passage in passages])
-        if not store.put(embedder.model_id, after, [passage.chunk for passage in passages], vectors):
+        vectors = embedder.encode_passages([chunk.text for chunk in waiting.chunks])
+        if not store.put(embedder.model_id, waiting.after, [chunk.chunk for chunk in waiting.chunks], vectors):
             # Another process encodes too, or was given another model: what is left is asked for anew.
             store.begin(embedder.model_id, embedder.dimension)
             continue
-        done += len(passages)
+        done += len(waiting.chunks)
         yield EncodeProgress(done, max(total, done))
     coverage = store.coverage()
     seconds = round(clock.monotonic() - started, 3)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.evidence import Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.retrieval.hybrid import DEPTH, LaneRow, compare, fuse_lanes, semantic_weight
-from citewell.retrieval.lexical import Found, SearchStore, rank
+from citewell.retrieval.lexical import Found, rank
 from citewell.retrieval.semantic import SemanticLane
 from citewell.text.words import index_terms
 
@@ -53,7 +54,7 @@ def by_meaning(candidates: Sequence[Candidate]) -> list[LaneRow]:
 
 
 def search_lanes(
-    store: SearchStore,
+    store: CorpusReader,
     open_lane: OpenLane,
     use: SemanticUse,
     text: str,
@@ -81,7 +82,7 @@ def search_lanes(
     return Ranked(fused if use == "on" else plain, report)
 
 
-def exact_keys(store: SearchStore, query: LexicalQuery, candidates: Sequence[Candidate]) -> frozenset[str]:
+def exact_keys(store: CorpusReader, query: LexicalQuery, candidates: Sequence[Candidate]) -> frozenset[str]:
     """The documents among these whose passage, title or tags have something that was asked for exactly."""
     if not query.phrases:
         return frozenset()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.errors import CitewellError
 from citewell.domain.evidence import Signal
-from citewell.domain.ports import Candidate, LexicalIndex, Reranker, RerankQuery, RerankText, TextSource
+from citewell.domain.ports import Candidate, Reranker, RerankQuery, RerankText
 from citewell.domain.queries import Filters, LexicalQuery
 from citewell.retrieval.rows import rarity, term_chunks
 from citewell.retrieval.second_look import CANDIDATES, SecondLook
@@ -17,10 +17,6 @@ from citewell.retrieval.second_look import CANDIDATES, SecondLook
 UNAVAILABLE = "reranker_unavailable"
 PROVENANCE = ("cross_encoder", UNAVAILABLE)
 _SHIPPED = SecondLook()
-
-
-class SearchStore(LexicalIndex, TextSource, Protocol):
-    """A store that can both rank and read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +29,7 @@ class Found:
 
 
 def rank(
-    store: SearchStore,
+    store: CorpusReader,
     query: LexicalQuery,
     filters: Filters,
     limit: int,
@@ -56,7 +52,7 @@ def _found(candidate: Candidate, more: Sequence[Signal]) -> Found:
 
 
 def _look(
-    store: SearchStore, query: LexicalQuery, candidates: Sequence[Candidate], text: str, reranker: Reranker
+    store: CorpusReader, query: LexicalQuery, candidates: Sequence[Candidate], text: str, reranker: Reranker
 ) -> Sequence[tuple[Signal, ...]]:
     if len(candidates) < 2 or not query.terms:
         return [() for _ in candidates]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from citewell.domain.corpus_port import LexicalIndex, TextSource
 from citewell.domain.documents import Chunk, Document, SectionView, Span
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
-from citewell.domain.ports import LexicalIndex, TextSource
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match, find_matches
 from citewell.retrieval.windows import best_window

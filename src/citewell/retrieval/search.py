@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.hybrid import LaneRow
-from citewell.retrieval.lexical import SearchStore
 from citewell.retrieval.rows import evidence_row, rarity, read_many, term_chunks
 from citewell.retrieval.spelling import Respelled
 
 
 def show_rows(
-    store: SearchStore, query: LexicalQuery, ranked: Sequence[LaneRow], max_chars: int, spelled: Respelled | None = None
+    store: CorpusReader,
+    query: LexicalQuery,
+    ranked: Sequence[LaneRow],
+    max_chars: int,
+    spelled: Respelled | None = None,
 ) -> tuple[EvidenceRow, ...]:
     """These documents, each with its window and why it is here; `spelled` says which words were read as others."""
     weights = rarity(term_chunks(store, query), store.chunk_count())

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from citewell.domain.corpus_port import VectorIndex
 from citewell.domain.errors import Unavailable
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters
 
 if TYPE_CHECKING:
-    from citewell.models.embeddings import Embedder, Vectors
+    from citewell.models.embeddings import Embedder
 
 NO_VECTORS = "The semantic lane has no vectors yet"
-
-
-class VectorIndex(Protocol):
-    """Finds chunks by their vectors. Filters apply before ranking."""
-
-    def rank(self, model: str, query: Vectors, filters: Filters, limit: int) -> Sequence[Candidate] | None: ...
 
 
 @dataclass(frozen=True, slots=True)

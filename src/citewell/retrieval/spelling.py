@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.evidence import Signal
-from citewell.domain.ports import LexicalIndex, TextSource
 from citewell.domain.queries import Filters, LexicalQuery, Term
 from citewell.retrieval.rows import term_chunks
 from citewell.text.folding import folded_text
@@ -22,12 +21,6 @@ _WORDS = 4
 _LOOKED_AT = 4
 _TEXTS = 5
 SIGNAL = "spelling"
-
-
-class SpellingStore(LexicalIndex, TextSource, Protocol):
-    """A store that also shows a stretch of its vocabulary."""
-
-    def words_beginning(self, start: str, shortest: int, longest: int) -> Sequence[tuple[str, int]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class Respelled:
         return tuple(spelling.signal() for spelling in self.spellings if spelling.used.text in matched)
 
 
-def respell(store: SpellingStore, query: LexicalQuery, doubtful: Sequence[str]) -> Respelled:
+def respell(store: CorpusReader, query: LexicalQuery, doubtful: Sequence[str]) -> Respelled:
     """The query, and for each doubtful word that occurs nowhere the nearest one that does."""
     counts = term_chunks(store, query)
     unknown = {term.text: term for term in query.terms if term.text in doubtful and not counts[term.text]}
@@ -67,7 +60,7 @@ def respell(store: SpellingStore, query: LexicalQuery, doubtful: Sequence[str]) 
     return Respelled(replace(query, terms=(*query.terms, *(one.used for one in spellings))), spellings)
 
 
-def _meant(store: SpellingStore, term: Term) -> Term | None:
+def _meant(store: CorpusReader, term: Term) -> Term | None:
     """The nearest word of the likeliest stretches of the vocabulary; of all that begins alike where they have none."""
     most = slips_allowed(term.text)
     lengths = [len(form) for form in term.forms]
@@ -89,7 +82,7 @@ def _starts(word: str) -> Iterator[str]:
     yield from dict.fromkeys((word[:3], word[:2], word[0] + word[2], word[1] + word[0], word[0]))
 
 
-def _as_written(store: SpellingStore, form: str, asked: str) -> Term | None:
+def _as_written(store: CorpusReader, form: str, asked: str) -> Term | None:
     """The word as texts write it, in the spelling nearest to what was asked; nothing where no text has it any more.
 
     The vocabulary has stems only. In a short one a slip changes a lot ("insect", "insert"), so its words have to be

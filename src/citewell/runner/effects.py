@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Protocol
 
 from citewell.domain.chat import ChatFailed, ChatModel
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
 from citewell.domain.errors import NotFound
 from citewell.domain.ports import Reranker
-from citewell.packs.build import PackBuilder, PackStore
+from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
-from citewell.packs.topic_brief import TopicBriefs, TopicStore
+from citewell.packs.topic_brief import TopicBriefs
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
@@ -44,16 +45,12 @@ class View(Protocol):
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
 
 
-class CorpusStore(PackStore, TopicStore, Protocol):
-    """What a run asks of the corpus."""
-
-
 class Effects:
     """The corpus and the models as a run reaches them."""
 
     def __init__(
         self,
-        store: CorpusStore,
+        store: CorpusReader,
         view: View,
         keep: Keep,
         open_lane: OpenLane,
@@ -87,6 +84,13 @@ class Effects:
         return Replied(replace(reply, text=self._redact(reply.text)))
 
     def _do(self, action: Action) -> Observation:
+        if isinstance(action, KeepTexts):
+            return TextsKept(self._keep(action.texts))
+        # What is removed meanwhile is still there for the row that was just ranked.
+        with self._store.snapshot():
+            return self._read(action)
+
+    def _read(self, action: Action) -> Observation:
         match action:
             case Retrieve():
                 builder = PackBuilder(self._store, action.semantic, self._open_lane, self._reranker)
@@ -99,8 +103,6 @@ class Effects:
                 return Inspected(tuple(self._views(action)))
             case Expand():
                 return Expanded(tuple(related_rows(self._store, action.lookup, action.max_chars, action.limit)))
-            case KeepTexts():
-                return TextsKept(self._keep(action.texts))
             case _:
                 raise TypeError(f"{type(action).__name__} is computed, not performed")
 

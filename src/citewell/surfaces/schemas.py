@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from citewell.domain.backups import BackupReport, RestoreReport
 from citewell.domain.benchmarks import BenchReport, VerifierReport
 from citewell.domain.documents import DocumentView
 from citewell.domain.library import (
@@ -19,7 +20,7 @@ from citewell.domain.library import (
     Stats,
 )
 from citewell.domain.packs import ResearchPack
-from citewell.domain.results import DocumentList, RelatedResult, SearchResult
+from citewell.domain.results import DocumentEntries, MissingDocument, RelatedResult, SearchResult
 from citewell.domain.run_reports import (
     ControlReport,
     DemoReport,
@@ -43,6 +44,7 @@ class SchemaList:
 # What each command prints with --json; the name is the schema's.
 SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "add": (AddReport,),
+    "backup": (BackupReport,),
     "bench": (BenchReport,),
     "bench-verifier": (VerifierReport,),
     "collections": (CollectionList,),
@@ -51,11 +53,12 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "embed": (EncodeReport,),
     "entities": (EntityMap,),
     "error": (ErrorDocument,),
-    "get": (DocumentView, DocumentList),
+    "get": (DocumentView, MissingDocument),
     "related": (RelatedResult,),
     "remove": (RemoveReport,),
     "research": (RunResult,),
     "research_pack.v1": (ResearchPack,),
+    "restore": (RestoreReport,),
     "runs-cancel": (ControlReport,),
     "runs-diff": (RunDiff,),
     "runs-export": (ExportReport,),
@@ -76,6 +79,8 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
 def json_schema(name: str) -> dict[str, Any]:
     """The published JSON Schema of a command's document."""
     (schemas, definitions) = msgspec.json.schema_components(SCHEMA_TYPES[name], ref_template="#/$defs/{name}")
+    if name == "get":
+        schemas, definitions = _of_one_or_several(schemas, definitions)
     body = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
     for definition in definitions.values():
         _require_all(definition)
@@ -85,6 +90,20 @@ def json_schema(name: str) -> dict[str, Any]:
         **body,
         "$defs": definitions,
     }
+
+
+def _of_one_or_several(
+    entries: tuple[dict[str, Any], ...], definitions: dict[str, Any]
+) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """One document, or a list of both kinds of entries: msgspec describes no list of two kinds of objects."""
+    several = DocumentEntries.__name__
+    definitions[several] = {
+        "title": several,
+        "description": DocumentEntries.__doc__,
+        "type": "object",
+        "properties": {"documents": {"type": "array", "items": {"anyOf": list(entries)}}},
+    }
+    return (entries[0], {"$ref": f"#/$defs/{several}"}), definitions
 
 
 def _require_all(definition: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from citewell.corpus.indexing import ChunkTerms
+from citewell.domain.prepared import ChunkTerms
 
 Numbers: TypeAlias = npt.NDArray[np.uint32]
 Keys: TypeAlias = npt.NDArray[np.uint64]

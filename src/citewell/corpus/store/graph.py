@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import apsw
 
-from citewell.corpus.entities import WrittenLink
 from citewell.corpus.links import fold_name
 from citewell.corpus.store.filters import condition
 from citewell.corpus.store.lexical import quoted, tags_of
 from citewell.corpus.store.reading import DOCUMENT_COLUMNS, FROM_DOCUMENTS, document_from
-from citewell.corpus.topics import GraphLink
 from citewell.database.sqlite import fetch_rows
 from citewell.domain.documents import Document
+from citewell.domain.links import GraphLink, KnownName, WrittenLink
 from citewell.domain.queries import Filters
 
 _TITLED = 200
@@ -35,15 +33,6 @@ WHERE l.target_id IN (SELECT id FROM documents WHERE source_key IN (SELECT value
 AND l.target_id IS NOT NULL AND l.target_id != l.document_id GROUP BY 1, 2, 3
 ORDER BY 4 DESC, 1, 2, 3 LIMIT ?2
 """
-
-
-@dataclass(frozen=True, slots=True)
-class KnownName:
-    """A name some document answers to, and that document's title."""
-
-    name: str
-    title: str
-    is_alias: bool
 
 
 def documents_by_keys(connection: apsw.Connection, keys: Sequence[str], filters: Filters) -> list[Document]:

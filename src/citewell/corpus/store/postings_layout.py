@@ -12,7 +12,7 @@ from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Kind, SourceType
 
 if TYPE_CHECKING:
-    from citewell.corpus.indexing import ChunkTerms
+    from citewell.domain.prepared import ChunkTerms
 
 POSTINGS_A_BLOCK = 8_192
 CHUNKS_A_BLOCK = 8_192

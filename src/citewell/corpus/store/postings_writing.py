@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from citewell.corpus.indexing import ChunkTerms, Described, terms_of_chunk
+from citewell.corpus.indexing import Described, terms_of_chunk
 from citewell.corpus.postings.merging import Postings, Source, merge
 from citewell.corpus.postings.segments import Segment, build_segment, chunk_length
 from citewell.corpus.store.postings_layout import (
@@ -28,6 +28,7 @@ from citewell.corpus.store.reading import text_slice
 from citewell.corpus.store.vectors_writing import forget_vectors
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Kind
+from citewell.domain.prepared import ChunkTerms
 
 TERMS_A_BLOCK = 128
 _LONGEST = 65_535

@@ -24,18 +24,16 @@ T = TypeVar("T")
 _REMEMBERED = 32
 # A search from a cold shell must not wait for what only other commands need: the methods import it themselves.
 if TYPE_CHECKING:
-    from citewell.corpus.entities import WrittenLink
-    from citewell.corpus.store.graph import KnownName
-    from citewell.corpus.store.syncing import KnownFile, OpenCollection, Outcome
     from citewell.corpus.store.vectors import VectorStore
-    from citewell.corpus.topics import GraphLink
     from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, SecretFinding, Stats
+    from citewell.domain.links import GraphLink, KnownName, WrittenLink
+    from citewell.domain.sync import FileOutcome, KnownFile, OpenCollection
 
 APPLICATION_ID = 0x43574331  # "CWC1"
 
 
 class SqliteCorpus:
-    """The store of the corpus; it fits the `LexicalIndex` and `TextSource` ports."""
+    """The store of the corpus, as `CorpusStore` asks for it."""
 
     def __init__(self, path: Path) -> None:
         self.database = Database(path, load_schema("corpus", APPLICATION_ID, "citewell.corpus.store.migrations"))
@@ -60,21 +58,22 @@ class SqliteCorpus:
 
     # Collections and files: what only syncing or reporting needs is imported where it is used
 
-    def open_collection(self, path: Path, name: str | None, excludes: Sequence[str]) -> OpenCollection:
-        """The collection a path belongs to; a new one, rooted at the path, where there is none."""
+    def open_collection(self, path: str, is_folder: bool, name: str | None, excludes: Sequence[str]) -> OpenCollection:
+        """The collection a path belongs to; a new one, rooted at the path or at its folder, where there is none."""
         from citewell.corpus.store import syncing
 
         with self.database.write() as connection:
-            return syncing.open_collection(connection, path, name, excludes)
+            return syncing.open_collection(connection, Path(path), is_folder, name, excludes)
 
     def known_files(self, collection_id: int, scope: str) -> dict[str, KnownFile]:
         """Every file of a collection at or below the scope, by path."""
         from citewell.corpus.store import syncing
 
-        return syncing.known_files(self.database.reader(), collection_id, scope)
+        with self.database.read() as connection:
+            return syncing.known_files(connection, collection_id, scope)
 
     def write_batch(
-        self, collection: OpenCollection, outcomes: Iterable[Outcome], at: str, reader_version: int
+        self, collection: OpenCollection, outcomes: Iterable[FileOutcome], at: str, reader_version: int
     ) -> None:
         """Write a batch of files in one transaction, links resolved."""
         from citewell.corpus.store import syncing
@@ -98,17 +97,21 @@ class SqliteCorpus:
         with self.database.write() as connection:
             syncing.forget(connection, keys)
 
-    def drop_empty_collections(self, under: Path | None) -> tuple[str, ...]:
+    def drop_empty_collections(self, under: str | None) -> tuple[str, ...]:
         """Forget collections that hold nothing any more, so that their folders are not synced again."""
         from citewell.corpus.store import syncing
 
         with self.database.write() as connection:
-            return syncing.drop_empty_collections(connection, under)
+            return syncing.drop_empty_collections(connection, Path(under) if under else None)
 
-    def roots_below(self, root: Path) -> tuple[Path, ...]:
+    def erase_removed(self) -> None:
+        """Leave nothing readable of what was removed in the write-ahead log."""
+        self.database.fold_log()
+
+    def roots_below(self, root: str) -> tuple[str, ...]:
         """Roots of other collections inside this one: each file belongs to one collection only."""
-        roots = (Path(info.root) for info in self.collections())
-        return tuple(other for other in roots if other != root and other.is_relative_to(root))
+        roots = (info.root for info in self.collections())
+        return tuple(other for other in roots if other != root and Path(other).is_relative_to(root))
 
     def paths_tagged(self, collection_id: int, folded: Sequence[str]) -> set[str]:
         """The files of a collection with a document that carries one of these tags, or one nested in it."""
@@ -119,7 +122,8 @@ class SqliteCorpus:
     def collections(self) -> tuple[CollectionInfo, ...]:
         from citewell.corpus.store import reporting
 
-        return reporting.collections(self.database.reader())
+        with self.database.read() as connection:
+            return reporting.collections(connection)
 
     def files(self) -> tuple[FileRecord, ...]:
         from citewell.corpus.store import reporting
@@ -141,27 +145,30 @@ class SqliteCorpus:
     # Documents
 
     def find(self, key: str) -> Document | None:
-        return reading.find_document(self.database.reader(), key)
+        with self.database.read() as connection:
+            return reading.find_document(connection, key)
 
     def similar_keys(self, fragment: str) -> list[str]:
         return reading.similar_keys(self.database.reader(), fragment)
 
-    def keys_under(self, path: Path) -> list[str]:
+    def keys_under(self, path: str) -> list[str]:
         """Keys of every document at or below a path of the disk."""
         from citewell.corpus.store.syncing import collection_holding
 
-        home = collection_holding(self.database.reader(), path)
-        if home is None:
-            below = [info.root for info in self.collections() if Path(info.root).is_relative_to(path)]
-            return [key for root in below for key in reading.keys_under(self.database.reader(), root, "")]
-        scope = path.relative_to(home.root).as_posix()
-        return reading.keys_under(self.database.reader(), str(home.root), "" if scope == "." else scope)
+        with self.database.read() as connection:
+            home = collection_holding(connection, Path(path))
+            if home is None:
+                below = [info.root for info in self.collections() if Path(info.root).is_relative_to(path)]
+                return [key for root in below for key in reading.keys_under(connection, root, "")]
+            scope = Path(path).relative_to(home.root).as_posix()
+            return reading.keys_under(connection, str(home.root), "" if scope == "." else scope)
 
     def text_length(self, key: str, content_hash: str) -> int | None:
         return reading.text_length(self.database.reader(), key, content_hash)
 
     def find_kept(self, key: str, content_hash: str) -> Document | None:
-        return reading.find_kept(self.database.reader(), key, content_hash)
+        with self.database.read() as connection:
+            return reading.find_kept(connection, key, content_hash)
 
     def keep_texts(self, run_id: str, texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         """Keep what a run cites; the keys whose text is no longer there."""
@@ -185,19 +192,23 @@ class SqliteCorpus:
             return reading.text_slices(connection, spans)
 
     def sections_between(self, source_key: str, content_hash: str, start: int, end: int) -> tuple[SectionView, ...]:
-        return reading.sections_between(self.database.reader(), source_key, content_hash, start, end)
+        with self.database.read() as connection:
+            return reading.sections_between(connection, source_key, content_hash, start, end)
 
     def sections_of(self, spans: Sequence[tuple[str, str, int, int]]) -> list[tuple[SectionView, ...]]:
-        return reading.sections_of(self.database.reader(), spans)
+        with self.database.read() as connection:
+            return reading.sections_of(connection, spans)
 
     def links_out(self, key: str) -> tuple[str, ...]:
         return related.links_out(self.database.reader(), key)
 
     def related(self, key: str, limit: int) -> list[RelatedDocument]:
-        return related.related_documents(self.database.reader(), key, limit)
+        with self.database.read() as connection:
+            return related.related_documents(connection, key, limit)
 
     def attachments(self, key: str) -> tuple[Attachment, ...]:
-        return related.attachments(self.database.reader(), key)
+        with self.database.read() as connection:
+            return related.attachments(connection, key)
 
     def unresolved_links(self, key: str) -> tuple[str, ...]:
         return related.unresolved(self.database.reader(), key)
@@ -207,12 +218,14 @@ class SqliteCorpus:
     def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]:
         from citewell.corpus.store import graph
 
-        return graph.documents_by_keys(self.database.reader(), keys, filters)
+        with self.database.read() as connection:
+            return graph.documents_by_keys(connection, keys, filters)
 
     def documents_named(self, name: str, forms: Sequence[str]) -> list[Document]:
         from citewell.corpus.store import graph
 
-        return graph.documents_named(self.database.reader(), name, forms)
+        with self.database.read() as connection:
+            return graph.documents_named(connection, name, forms)
 
     def documents_called(self, names: Sequence[str]) -> list[tuple[str, Document]]:
         from citewell.corpus.store import graph
@@ -285,9 +298,9 @@ class SqliteCorpus:
             )
 
     def chunk_count(self) -> int:
-        connection = self.database.reader()
-        state = read_state(connection)
-        return state.chunks if is_complete(connection, state) else reading.chunk_count(connection)
+        with self.database.read() as connection:
+            state = read_state(connection)
+            return state.chunks if is_complete(connection, state) else reading.chunk_count(connection)
 
     def eligible_documents(self, filters: Filters) -> int:
         with self.database.read() as connection:
@@ -309,13 +322,14 @@ class SqliteCorpus:
         return value
 
     def exact_tags(self, folded: Sequence[str], filters: Filters) -> list[TagCount]:
-        return reading.exact_tags(self.database.reader(), folded, filters)
+        with self.database.read() as connection:
+            return reading.exact_tags(connection, folded, filters)
 
     def tagged(self, folded: Sequence[str], filters: Filters, limit: int) -> list[Document]:
         """Documents that carry any of these tags, the most and newest first."""
-        connection = self.database.reader()
-        ids = reading.tagged_documents(connection, folded, filters, limit)
-        found = reading.documents_by_ids(connection, ids)
+        with self.database.read() as connection:
+            ids = reading.tagged_documents(connection, folded, filters, limit)
+            found = reading.documents_by_ids(connection, ids)
         return [found[document_id] for document_id in ids if document_id in found]
 
     # Counts
@@ -332,7 +346,8 @@ class SqliteCorpus:
         from citewell.corpus.store import reporting
 
         size = self.database.path.stat().st_size
-        return reporting.stats(self.database.reader(), size, self.database.schema.version)
+        with self.database.read() as connection:
+            return reporting.stats(connection, size, self.database.schema.version)
 
     def check_integrity(self) -> list[str]:
         """Problems SQLite or the index finds in the file; empty when it is sound."""

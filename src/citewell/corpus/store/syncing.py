@@ -6,71 +6,31 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import apsw
 
-from citewell.corpus.indexing import PreparedDocument
 from citewell.corpus.keys import slug
 from citewell.corpus.store import lexical, linking, postings_writing, reporting, writing
-from citewell.corpus.store.writing import FileFacts
 from citewell.database.sqlite import fetch_one, fetch_rows
 from citewell.domain.errors import BadInput, WorkFailed
-from citewell.domain.library import FileStatus
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFile:
-    """A file as the corpus last saw it."""
-
-    file_id: int
-    path: str
-    size: int
-    mtime_ns: int
-    file_hash: str | None
-    status: FileStatus
-    reason: str
-    reader_version: int
-    source_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCollection:
-    """A collection about to be synced; `scope` is the part of it the user named."""
-
-    id: int
-    name: str
-    root: Path
-    scope: str
-    excludes: tuple[str, ...]
-
-
-class Outcome(Protocol):
-    """What a batch holds for each file."""
-
-    facts: FileFacts
-    status: FileStatus
-    reason: str
-    documents: tuple[PreparedDocument, ...]
-    renamed_from: str | None
-    keeps_document: bool
+from citewell.domain.sync import FileOutcome, KnownFile, OpenCollection
 
 
 def open_collection(
-    connection: apsw.Connection, path: Path, name: str | None, excludes: Sequence[str]
+    connection: apsw.Connection, path: Path, is_folder: bool, name: str | None, excludes: Sequence[str]
 ) -> OpenCollection:
-    """The collection a path belongs to; a new one, rooted at the path, where there is none."""
+    """The collection a path belongs to; a new one, rooted at the path or at its folder, where there is none."""
     home = collection_holding(connection, path)
     if home is not None:
         return _reopen(connection, home, path, name, excludes)
-    root = path if path.is_dir() else path.parent
+    root = path if is_folder else path.parent
     chosen = _free_name(connection, name, root)
     connection.execute(
         "INSERT INTO collections(name, root, excludes, created_at) VALUES (?,?,?, strftime('%FT%TZ'))",
         (chosen, str(root), json.dumps(list(excludes), ensure_ascii=False)),
     )
-    scope = "" if path.is_dir() else path.name
-    return OpenCollection(connection.last_insert_rowid(), chosen, root, scope, tuple(excludes))
+    scope = "" if is_folder else path.name
+    return OpenCollection(connection.last_insert_rowid(), chosen, str(root), scope, tuple(excludes))
 
 
 def known_files(connection: apsw.Connection, collection_id: int, scope: str) -> dict[str, KnownFile]:
@@ -86,7 +46,11 @@ def known_files(connection: apsw.Connection, collection_id: int, scope: str) -> 
 
 
 def write_files(
-    connection: apsw.Connection, collection: OpenCollection, outcomes: Iterable[Outcome], at: str, reader_version: int
+    connection: apsw.Connection,
+    collection: OpenCollection,
+    outcomes: Iterable[FileOutcome],
+    at: str,
+    reader_version: int,
 ) -> None:
     """Write a batch of files, links resolved and indexes in step."""
     _check_still_there(connection, collection)
@@ -203,7 +167,7 @@ def _reopen(
             "UPDATE collections SET excludes = ? WHERE id = ?", (json.dumps(merged, ensure_ascii=False), home.id)
         )
     scope = path.relative_to(home.root).as_posix()
-    return OpenCollection(home.id, home.name, home.root, "" if scope == "." else scope, merged)
+    return OpenCollection(home.id, home.name, str(home.root), "" if scope == "." else scope, merged)
 
 
 def _free_name(connection: apsw.Connection, name: str | None, root: Path) -> str:

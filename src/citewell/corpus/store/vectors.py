@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +22,13 @@ from citewell.database.sqlite import Database, fetch_rows, fetch_value
 from citewell.domain.library import VectorCoverage
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters
+from citewell.domain.vectors import UnencodedChunk, UnencodedChunks
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Vectors = npt.NDArray[np.float32]
+    from citewell.domain.vectors import Vectors
 
 # So many chunk ids are compared one by one; beyond, the signs are scanned first: a hundred times faster, and of ten
 # rows it finds 9.9 that the other way finds.
@@ -36,14 +36,6 @@ EXACT_CHUNKS = 10_000
 RESCORED = 400
 _RESCORED_A_ROW = 4
 _SAYS_NOTHING = re.compile(r"untitled(?: \d+)?", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk as it is encoded: under its title and headings, so that it says what it is about."""
-
-    chunk: int
-    text: str
 
 
 class VectorStore:
@@ -76,8 +68,8 @@ class VectorStore:
         with self._database.write() as connection:
             start_model(connection, model, dimension)
 
-    def next_passages(self, limit: int) -> tuple[int, list[Passage]]:
-        """The watermark, and the chunks that follow it."""
+    def next_unencoded(self, limit: int) -> UnencodedChunks:
+        """The chunks that follow the watermark."""
         with self._database.read() as connection:
             after = read_vector_state(connection).last_chunk
             rows = fetch_rows(
@@ -88,10 +80,11 @@ class VectorStore:
                 (after, limit),
             )
             bodies = text_slices(connection, [(row[3], row[4], row[5]) for row in rows])
-        return after, [
-            Passage(int(row[0]), f"{_place(row[1], json.loads(row[2]))}\n{body}".strip())
+        chunks = (
+            UnencodedChunk(int(row[0]), f"{_place(row[1], json.loads(row[2]))}\n{body}".strip())
             for row, body in zip(rows, bodies, strict=True)
-        ]
+        )
+        return UnencodedChunks(after, tuple(chunks))
 
     def put(self, model: str, after: int, ids: Sequence[int], vectors: Vectors) -> bool:
         """Store vectors of chunks; False where another process did so first."""

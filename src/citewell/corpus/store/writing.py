@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import apsw
 import msgspec
 
-from citewell.corpus.indexing import PreparedChunk, PreparedDocument
 from citewell.corpus.keys import mint_key
 from citewell.corpus.links import url_name
 from citewell.corpus.store.postings_layout import IndexBatch
@@ -16,16 +14,8 @@ from citewell.corpus.store.reading import TEXT_BLOCK_CHARS
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Section
 from citewell.domain.library import FileStatus
-
-
-@dataclass(frozen=True, slots=True)
-class FileFacts:
-    """What the disk said of a file when it was read."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    file_hash: str | None
+from citewell.domain.prepared import PreparedChunk, PreparedDocument
+from citewell.domain.sync import FileFacts
 
 
 def put_file(

@@ -47,6 +47,8 @@ _COMMANDS = {
     "collections": "corpus:collections",
     "remove": "corpus:remove",
     "stats": "corpus:stats",
+    "backup": "backup:backup",
+    "restore": "backup:restore",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
     "bench": "bench:bench",

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from citewell.domain.documents import ContentMode, DocumentView
+from citewell.domain.errors import NotFound
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticReport
-from citewell.domain.results import SearchMode, SearchResult
+from citewell.domain.results import DocumentEntries, MissingDocument, SearchMode, SearchResult
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
 from citewell.surfaces.cli.explaining import why
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
@@ -139,6 +140,8 @@ def get(
 ) -> None:
     """Read documents by key. KEY@CONTENT_HASH reads an earlier text of a document.
 
+    Of several keys, one that nobody has is said in its place, and the others are read.
+
     \b
     Examples:
       citewell get note:vault/projects/tide-gauge
@@ -146,12 +149,30 @@ def get(
       citewell get note:vault/todo --content-mode full --json
     """
     with engine(ctx) as opened:
-        found = opened.get(keys, query=query, content_mode=content_mode, max_chars=max_chars)
+        if len(keys) == 1:
+            (document,) = opened.get(keys, query=query, content_mode=content_mode, max_chars=max_chars).documents
+            found: DocumentView | DocumentEntries = document
+        else:
+            found = opened.get_many(keys, query=query, content_mode=content_mode, max_chars=max_chars)
+            _refuse_if_all_missing(found)
     if as_json:
-        print_json(found.documents[0] if len(keys) == 1 else found)
+        print_json(found)
         return
-    for document in found.documents:
-        _print_document(document)
+    for entry in (found,) if isinstance(found, DocumentView) else found.documents:
+        match entry:
+            case DocumentView():
+                _print_document(entry)
+            case MissingDocument():
+                note(f"citewell: {entry.error.message}")
+                note(f"  → {entry.error.fix}")
+
+
+def _refuse_if_all_missing(found: DocumentEntries) -> None:
+    missing = [entry for entry in found.documents if isinstance(entry, MissingDocument)]
+    if len(missing) == len(found.documents):
+        named = ", ".join(one_line(entry.lookup, 80) for entry in missing[:3])
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise NotFound(f"None of these has a document: {named}{more}.", fix=missing[0].error.fix)
 
 
 def _print_document(document: DocumentView) -> None:

@@ -1,0 +1,80 @@
+"""Commands that keep everything safe: backup, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from citewell.domain.backups import BackupReport, RestoreReport
+from citewell.surfaces.cli.console import note, one_line, print_json, print_text
+from citewell.surfaces.cli.options import engine, json_option
+
+
+@click.command(short_help="Write everything to one file.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@json_option
+@click.pass_context
+def backup(ctx: click.Context, file: Path, force: bool, as_json: bool) -> None:
+    """Write the corpus, runs, traces and settings to one file, while other commands go on.
+
+    Keys and passwords of the settings are left out and named. The texts of your documents are in it as they are: keep
+    the file as safe as the documents. Only its owner may read it.
+
+    \b
+    Example:
+      citewell backup ~/backups/citewell-2026-05-31.zip
+    """
+    with engine(ctx) as opened:
+        report = opened.backup(file, force=force)
+    if as_json:
+        print_json(report)
+        return
+    _print_backup(report)
+
+
+def _print_backup(report: BackupReport) -> None:
+    held = f"{report.documents:,} documents, {report.runs:,} runs, {report.traces:,} traces"
+    print_text(f"Wrote {held} to {one_line(report.path, 200)} ({report.bytes / 1_000_000:,.1f} MB).")
+    for problem in report.left_out:
+        note(f"Left out: {one_line(problem.path, 100)}: {one_line(problem.reason, 200)}")
+    _name_secrets(report.secrets_left_out, "Not in it, because they are secret")
+
+
+@click.command(short_help="Put a backup in place.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace a corpus that is there; it is kept aside, never deleted.")
+@json_option
+@click.pass_context
+def restore(ctx: click.Context, file: Path, force: bool, as_json: bool) -> None:
+    """Put the corpus, runs, traces and settings of a backup in place, checked to the last byte.
+
+    A data folder that holds something is not touched without --force, and then it is kept beside the new one.
+
+    \b
+    Examples:
+      citewell --data-dir ~/restored restore ~/backups/citewell-2026-05-31.zip
+      citewell restore ~/backups/citewell-2026-05-31.zip --force
+    """
+    with engine(ctx) as opened:
+        report = opened.restore(file, force=force)
+    if as_json:
+        print_json(report)
+        return
+    _print_restored(report)
+
+
+def _print_restored(report: RestoreReport) -> None:
+    held = f"{report.documents:,} documents, {report.runs:,} runs, {report.traces:,} traces"
+    print_text(f"Restored {held} of {report.created_at[:19]} to {one_line(report.data_dir, 200)}.")
+    if report.settings == "kept":
+        print_text("The settings that were there were kept.")
+    if report.kept_aside:
+        print_text(f"What was there before is in {one_line(report.kept_aside, 200)}.")
+    _name_secrets(report.secrets_left_out, "To be set again, because a backup holds no secrets")
+
+
+def _name_secrets(names: tuple[str, ...], why: str) -> None:
+    if names:
+        note(f"{why}: {', '.join(names)}")
