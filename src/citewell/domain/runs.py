@@ -155,6 +155,15 @@ class ModelUse:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceReserves:
+    """How the characters of the evidence are shared out beside its rows (settings, not options of a request)."""
+
+    exact_tag_reserved_chars: int = 2_000
+    topic_brief_min_remaining_chars: int = 2_000
+    topic_brief_summary_max_chars: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What was asked of a run: everything it depends on beside the corpus."""
 
@@ -169,6 +178,9 @@ class RunRequest:
     topic_brief: bool | None = None
     deadline_seconds: float | None = None
     semantic: SemanticUse = "off"
+    reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
+    # None: as many as the profile allows.
+    max_citations: int | None = None
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

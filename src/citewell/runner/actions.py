@@ -7,7 +7,7 @@ and compares the digest. Control observations come from the person or the clock.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -19,7 +19,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.domain.runs import JudgeResult, Stage
+from citewell.domain.runs import EvidenceReserves, JudgeResult, Stage
 from citewell.domain.topics import TopicBrief
 from citewell.planning.planner import Merged
 
@@ -103,6 +103,7 @@ class Prepare:
     max_evidence_chars: int
     rules_chars: int = 0
     withhold_secrets: bool = False
+    reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
 
 
 @dataclass(frozen=True, slots=True)

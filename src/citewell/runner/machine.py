@@ -41,6 +41,8 @@ def begin(request: RunRequest) -> Step:
     budget = PROFILES[request.profile]
     if request.deadline_seconds is not None:
         budget = replace(budget, seconds=request.deadline_seconds)
+    if request.max_citations is not None:
+        budget = replace(budget, citations=request.max_citations)
     state = RunState(request=request, budget=budget)
     return _taken(state, PLAYBOOKS[request.profile].opening(state))
 

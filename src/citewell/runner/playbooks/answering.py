@@ -45,7 +45,9 @@ def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Play:
     use = state.request.models
     taken = len(rules(in_sections=_in_sections(state))) if use.writes else 0
     hosted = use.writes and use.is_hosted
-    return Play(state, (Prepare(state.pack, state.request.max_evidence_chars, taken, hosted),), decisions)
+    request = state.request
+    packing = Prepare(state.pack, request.max_evidence_chars, taken, hosted, request.reserves)
+    return Play(state, (packing,), decisions)
 
 
 def prepared(state: RunState, ready: PreparedSynthesis) -> Play:
