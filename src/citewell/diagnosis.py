@@ -24,7 +24,7 @@ from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import RunStore
-from citewell.settings import Settings, view_settings
+from citewell.settings import Settings, unused_settings, view_settings
 
 SAFE_SQLITE = (3, 51, 3)
 _LOW_DISK_BYTES = 500_000_000
@@ -48,6 +48,7 @@ def examine(settings: Settings) -> DoctorReport:
         *_ocr(),
         *_model(settings),
         *_lanes(settings),
+        *_unused(settings),
     )
     return DoctorReport(__version__, str(settings.data_dir), checks, view_settings(settings))
 
@@ -202,6 +203,13 @@ def _lanes(settings: Settings) -> Iterator[Check]:
     if settings.reranker:
         yield _reranker(settings)
     yield Check("network", "ok", _network(settings))
+
+
+def _unused(settings: Settings) -> Iterator[Check]:
+    for name in unused_settings(settings):
+        yield Check(
+            f"setting {name}", "warning", "set, but nothing uses it yet", f"Unset {name}, or leave it for later."
+        )
 
 
 def _network(settings: Settings) -> str:
