@@ -174,11 +174,11 @@ def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
 
 
 def _put_old_runs_away(opened: Engine, *, keep_all: bool) -> None:
-    """Prune; the answer is there, so a failure is only told."""
+    """Prune; the answer is there, so whatever fails is only told."""
     try:
         opened.prune_runs(keep_all=keep_all)
-    except (CitewellError, OSError) as error:
-        said = error.message if isinstance(error, CitewellError) else error.strerror or str(error)
+    except Exception as error:  # noqa: BLE001  nothing that goes wrong while tidying up may hide the answer
+        said = error.message if isinstance(error, CitewellError) else f"{type(error).__name__}: {error}"
         note(f"citewell: old runs could not be put away: {opened.without_secrets(said)}")
 
 
