@@ -1,4 +1,4 @@
-"""An option or a setting that would do nothing is refused or said; what is set out of range stops before a run starts."""
+"""What would do nothing is refused or said; what is set out of range stops before a run starts."""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ from citewell.app import Engine
 
 NOTES = {
     "Lamp.md": "# Lamp \x1b]0;owned\x07\x1b[2J\x9b2J of Leith\nThe lamp\x1b[8m was\x07 lit by Josiah Pell.\n",
+    "Turbine Seven.md": '---\naliases: ["Big \\e[2J\\aMaggie"]\n---\n# Turbine Seven\nIt stands on the hill.\n',
+    "Output.md": "# Output\nBig \x1b[2J\x07Maggie made 40 kWh beside the lamp.\n",
 }
 TITLE = "Lamp \x1b]0;owned\x07\x1b[2J\x9b2J of Leith"
 
@@ -43,8 +45,10 @@ def on_a_terminal(data: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(
     "command",
     [("search", TITLE, "--explain"), ("research", f"what is {TITLE}", "--explain"), ("topics", "lamp"),
-     ("research", "--retrieval-only", "--explain", TITLE), ("get", "note:vault/lamp"), ("runs", "list")],
-    ids=["search", "research", "topics", "pack", "get", "runs"],
+     ("research", "--retrieval-only", "--explain", TITLE), ("get", "note:vault/lamp"), ("runs", "list"),
+     ("research", "--retrieval-only", "--explain", "What did Turbine Seven make beside the lamp?"),
+     ("research", "--retrieval-only", "--explain", f'what does the note "{TITLE}" say?')],
+    ids=["search", "research", "topics", "pack", "get", "runs", "alias", "title"],
 )  # fmt: skip
 def test_only_our_own_colours_reach_the_terminal(corpus: Engine, command: tuple[str, ...]) -> None:
     data = corpus.settings.data_dir
