@@ -15,7 +15,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -36,36 +36,22 @@ _NAMED = rf"(?<![\w-])(?:proxy-)?authorization{_QUOTE}?[ \t]{{0,3}}[:=][ \t]{{0,
 _TOKEN = r"[^\s\"'`<>•]+"
 _COOKIE_PAIR = r"[\w!#$%&*+.^|~-]{1,80}=(?:\"[^\"\r\n]*\"|[^\s;,\"'`]*)"
 _COOKIE_PART = rf"(?:{_COOKIE_PAIR}|(?:httponly|secure|partitioned)\b)"
-# A header ends with its credential; `Authorization: Bearer tokens are sent` is a sentence.
-_WHOLE = re.compile(rf"(?i){_NAMED}(?:{_SCHEMES})[ \t]+(?P<value>{_TOKEN})(?=[ \t]*(?:\Z|[\r\n\"'`]))")
-_LISTED = re.compile(rf"(?i){_NAMED}(?:{_LISTING_SCHEMES})[ \t]+(?P<value>\w+=[^\r\n]*)")
-_COOKIE = re.compile(
-    rf"(?i)(?<![\w-])(?:set-)?cookie{_QUOTE}?[ \t]{{0,3}}:[ \t]{{0,3}}{_QUOTE}?"
+_COOKIE = (
+    rf"(?<![\w-])(?:set-)?cookie{_QUOTE}?[ \t]{{0,3}}:[ \t]{{0,3}}{_QUOTE}?"
     rf"(?P<value>{_COOKIE_PAIR}(?:;[ \t]{{0,3}}{_COOKIE_PART})*)"
 )
-_SHAPED = (
-    re.compile(rf"(?i){_NAMED}(?:(?:{_SCHEMES})[ \t]+)?(?P<value>{_TOKEN})"),
-    re.compile(r"(?i)(?<![\w-])bearer[ \t]+(?P<value>[\w.~+/=:-]{8,})"),
-)
-_CREDENTIAL_SHAPES = (
-    r"(?=.*\d)(?=.*[A-Za-z]).{8,}",
-    r".{7,}=",
-    r"(?=.*[a-z])(?=.*[A-Z]).{20,}",
-    r"(?=.{12})[^/]*[_.~+][^/]*[_.~+][^/]*|(?=.{12})\w+-\w+-[^/]+",
-)
-_CREDENTIAL = re.compile("|".join(f"(?:{shape})" for shape in _CREDENTIAL_SHAPES))
+_LISTED = rf"{_NAMED}(?:{_LISTING_SCHEMES})[ \t]+(?P<value>\w+=[^\r\n]*)"
+# A header ends with its credential; `Authorization: Bearer tokens are sent` is a sentence.
+_WHOLE = rf"{_NAMED}(?:{_SCHEMES})[ \t]+(?P<value>{_TOKEN})(?=[ \t]*(?:\Z|[\r\n\"'`]))"
+# Elsewhere the value must look like a credential.
+_SHAPED = rf"{_NAMED}(?:(?:{_SCHEMES})[ \t]+)?(?P<value>{_TOKEN})"
+_BEARER = r"(?<![\w-])bearer[ \t]+(?P<value>[\w.~+/=:-]{8,})"
 _CLOSING = ".,;:!?)]}"
+_LOOK_BACK_CHARS = 2_000
+_VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 
 Value = TypeVar("Value")
 OnMasked = Callable[[str, str, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """One spelling of a secret: how it is looked for quickly, and how it is found exactly."""
-
-    folded: str
-    pattern: re.Pattern[str]
 
 
 class Masker:
@@ -76,17 +62,19 @@ class Masker:
         forms = {form for secret in known for form in secret_forms(secret) if len(form) >= MIN_SECRET_CHARS}
         # The longest first, so that no secret leaves the end of a longer one behind.
         ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._forms = tuple(_Form(_folded(form), _pattern(form)) for form in ordered)
+        # Each as it is looked for quickly, and as it is written.
+        self._forms = tuple((_folded(form), form) for form in ordered)
         self._whole = tuple(one for one in known if len(one) > _LEAST_EDGE_CHARS and not re.search(r"\s", one))
-        self._begun = tuple(form for form in ordered if len(form) > 1)
+        self._begun = tuple(re.sub(r"\s", " ", form) for form in ordered)
+        self._longest = max(map(len, ordered), default=1)
 
     def mask(self, text: str) -> str:
         """The text with every secret in it masked, as long as it was."""
         if self._forms:
             folded = _folded(text)
-            for form in self._forms:
-                if form.folded in folded:
-                    text = form.pattern.sub(_masked, text)
+            for looked_for, form in self._forms:
+                if looked_for in folded:
+                    text = _pattern(form).sub(_masked, text)
         return mask_headers(text)
 
     def mask_value(self, value: Value, on_masked: OnMasked | None = None) -> Value:
@@ -108,11 +96,11 @@ class Masker:
 
     def settled(self, text: str) -> int:
         """How much of a text that still grows can be masked now: what may become a secret has to wait."""
-        waiting = re.search(r"[!-~]*\Z", text)
-        at = waiting.start() if waiting else len(text)
+        at = len(text.rstrip(_VISIBLE))
+        flat = re.sub(r"\s", " ", text[-self._longest :])
         for form in self._begun:
-            longest = min(len(form) - 1, len(text))
-            cut = next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)
+            longest = min(len(form) - 1, len(flat))
+            cut = next((size for size in range(longest, 0, -1) if flat.endswith(form[:size])), 0)
             at = min(at, len(text) - cut)
         return at
 
@@ -135,22 +123,25 @@ class MaskedStream:
         self._pass_on(len(self._text))
 
     def _pass_on(self, until: int) -> None:
-        if until > self._told:
-            self._tell(self._masker.mask(self._text)[self._told : until])
-            self._told = until
+        if until <= self._told:
+            return
+        self._tell(self._masker.mask(self._text)[self._told : until])
+        # No header goes on in the next line, so a line that was told is not looked at again, nor all of a long one.
+        done = max(self._text.rfind("\n", 0, until) + 1, until - _LOOK_BACK_CHARS)
+        self._text, self._told = self._text[done:], until - done
 
 
 def mask_headers(text: str) -> str:
     """The text with the values of `Authorization`, `Bearer` and `Cookie` headers masked."""
     lowered = text.lower()
     if "cookie" in lowered:
-        text = _COOKIE.sub(_masked, text)
+        text = _compiled(_COOKIE).sub(_masked, text)
     if "authorization" in lowered:
-        text = _LISTED.sub(_masked, text)
-        text = _WHOLE.sub(_masked, text)
-    if "authorization" in lowered or "bearer" in lowered:
-        for pattern in _SHAPED:
-            text = pattern.sub(_masked_credential, text)
+        text = _compiled(_LISTED).sub(_masked, text)
+        text = _compiled(_WHOLE).sub(_masked, text)
+        text = _compiled(_SHAPED).sub(_masked_credential, text)
+    if "bearer" in lowered:
+        text = _compiled(_BEARER).sub(_masked_credential, text)
     return text
 
 
@@ -190,10 +181,22 @@ def _masked(match: re.Match[str]) -> str:
 def _masked_credential(match: re.Match[str]) -> str:
     """`Bearer a1b2c3d4` holds a credential; `Bearer authentication` does not."""
     value = match["value"].rstrip(_CLOSING)
-    if not _CREDENTIAL.fullmatch(value):
+    if not _is_credential(value):
         return match[0]
     start = match.start("value")
     return masked_part(match, start, start + len(value))
+
+
+def _is_credential(value: str) -> bool:
+    """Whether a word looks made by a machine: letters with digits, mixed cases, several separators."""
+    if len(value) < 8:
+        return False
+    has_letter, has_digit = re.search("[A-Za-z]", value), re.search(r"\d", value)
+    if (has_letter and has_digit) or value.endswith("="):
+        return True
+    if len(value) >= 20 and re.search("[a-z]", value) and re.search("[A-Z]", value):
+        return True
+    return len(value) >= 12 and "/" not in value and len(re.findall(r"\w[_.~+-]+(?=\w)", value)) >= 2
 
 
 def _folded(text: str) -> str:
@@ -201,6 +204,13 @@ def _folded(text: str) -> str:
     return " ".join(UNSEEN.sub("", text).casefold().split())
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Patterns are compiled when they are first needed: most programs never need them."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
 def _pattern(form: str) -> re.Pattern[str]:
     unseen = f"(?:{UNSEEN.pattern})*"
     parts = (r"\s+" if part.isspace() else unseen.join(map(re.escape, part)) for part in re.split(r"(\s+)", form))
