@@ -19,7 +19,7 @@ from citewell.domain.documents import ContentMode, DocumentView, SourceType
 from citewell.domain.errors import BadInput
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock, Reranker
-from citewell.domain.queries import Filters
+from citewell.domain.queries import Filters, Limits
 from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
 from citewell.packs.document_views import DocumentViews, no_document
 from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
@@ -28,6 +28,7 @@ from citewell.packs.searching import Searcher
 from citewell.planning.normalizer import check_question
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize
+from citewell.text.masking import MASK, Masker
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.models.embeddings import Embedder, OpenEmbedder
+    from citewell.recording.redaction import Redactor
     from citewell.recording.store import SqliteRuns
     from citewell.retrieval.semantic import SemanticLane
     from citewell.runner.driver import Perform
@@ -122,7 +124,7 @@ class Engine:
             self._effects,
             self._clock,
             self.settings.data_dir,
-            self._redact,
+            self._redactor.redact,
             machine=self._machine,
         )
 
@@ -136,7 +138,10 @@ class Engine:
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
-        return Effects(self.corpus, view, keep, self.semantic_lane, self.chat, self._redact, self.reranker).perform
+        redact = self._redactor.redact
+        return Effects(
+            self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker
+        ).perform
 
     def chat(self, model: str) -> ChatModel:
         """The language model of that name; the key that is set goes to the provider it is set for, and to no other."""
@@ -149,10 +154,21 @@ class Engine:
             self._chats[model] = open_chat(settings)
         return self._chats[model]
 
-    def _redact(self, text: str) -> str:
+    @cached_property
+    def _masker(self) -> Masker:
+        """Masks the secrets that are set, wherever they stand in content."""
+        return Masker(secret_values(self.settings))
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        """Takes secrets and paths out of the program's own words."""
         from citewell.recording.redaction import Redactor
 
-        return Redactor(secret_values(self.settings), self.settings.data_dir).redact(text)
+        return Redactor(self._masker, self.settings.data_dir)
+
+    def without_secrets(self, text: str) -> str:
+        """A text that may be shown to anybody: the values of the secrets that are set are masked."""
+        return self._masker.mask(text)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -248,8 +264,10 @@ class Engine:
             paths += [path] if path else []
         unique = tuple(dict.fromkeys(keys))
         recorded = self.settings.runs_path.exists()
-        citing = tuple(self.run_store.citing(unique)) if recorded else ()
-        purged = tuple(self.run_store.mentioning(unique)) if recorded and purge else ()
+        # Runs know a key that holds a secret by its masked form.
+        known_as = tuple(dict.fromkeys((*unique, *map(self._masker.mask, unique))))
+        citing = tuple(self.run_store.citing(known_as)) if recorded else ()
+        purged = tuple(self.run_store.mentioning(known_as)) if recorded and purge else ()
         if purged:
             self.runs.forget(purged)
             self.corpus.release_texts(purged)
@@ -302,7 +320,7 @@ class Engine:
         *,
         limit: int = 8,
         filters: Filters | None = None,
-        max_chars: int = 700,
+        max_chars: int | None = None,
         mode: SearchMode | None = None,
     ) -> SearchResult:
         """Documents that match a query, best first, by the lanes asked for; without a mode, as the settings say.
@@ -312,7 +330,8 @@ class Engine:
         check_between("limit", limit, 1, 1_000)
         use: SemanticUse = "off" if mode == "lexical" else "on" if mode == "hybrid" else self._semantic_use()
         searcher = Searcher(self.corpus, self.semantic_lane, self.reranker, self._clock)
-        return searcher.search(query, filters or Filters(), limit, max_chars, use, by_meaning_alone=mode == "semantic")
+        window = self.settings.max_chars_per_doc if max_chars is None else max_chars
+        return searcher.search(query, filters or Filters(), limit, window, use, by_meaning_alone=mode == "semantic")
 
     def get(
         self,
@@ -342,13 +361,14 @@ class Engine:
         with self.corpus.snapshot():
             return DocumentEntries(tuple(views.entry(lookup, query, content_mode, max_chars) for lookup in lookups))
 
-    def related(self, key: str, *, limit: int = 8, max_chars: int = 700) -> RelatedResult:
+    def related(self, key: str, *, limit: int = 8, max_chars: int | None = None) -> RelatedResult:
         """What a document links to and what links to it."""
         check_between("limit", limit, 1, 200)
+        window = self.settings.max_chars_per_doc if max_chars is None else max_chars
         with self.corpus.snapshot():
             if self.corpus.find(key) is None:
                 raise no_document(self.corpus, key)
-            rows = related_rows(self.corpus, key, max_chars, limit)
+            rows = related_rows(self.corpus, key, window, limit)
             return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
 
     def topic_brief(
@@ -397,9 +417,8 @@ class Engine:
         from citewell.synthesis.answerability import with_estimate
 
         chosen = options or PackOptions()
-        limits = OPTION_PROFILES[profile].limits(
-            chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
-        )
+        limits = self._limits(profile, chosen)
+        question = self._masker.mask(question)
         prompt = checked_prompt(check_question(question))
         plan = plan_question(
             *(prompt, filters or Filters(), limits),
@@ -409,9 +428,16 @@ class Engine:
         use = self._semantic_use(chosen.semantic)
         with self.corpus.snapshot():
             pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane, self.reranker).build(question, plan))
-            if not plan.include_topic_brief or not plan.topic:
-                return pack
-            return with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
+            if plan.include_topic_brief and plan.topic:
+                pack = with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
+        return self._masker.mask_value(pack)
+
+    def _limits(self, profile: ProfileName, chosen: PackOptions) -> Limits:
+        """How much a pack holds: what the caller chose, else what is set, else what the surface has."""
+        window = chosen.max_chars_per_doc
+        if window is None and profile == "cli":
+            window = self.settings.max_chars_per_doc
+        return OPTION_PROFILES[profile].limits(chosen.limit, window, chosen.include_related, chosen.related_limit)
 
     def start_research(
         self,
@@ -459,39 +485,58 @@ class Engine:
         conversation: Conversation | None = None,
     ) -> RunRequest:
         """What a run is to do, checked: everything it depends on beside the corpus."""
-        from citewell.domain.runs import ModelChoice, RunRequest
+        from citewell.domain.runs import EvidenceReserves, ModelChoice, RunRequest
         from citewell.planning.chat_prompt import asked_in
         from citewell.runner.choosing import model_use
         from citewell.runner.profiles import PROFILES
-        from citewell.synthesis.packing import MAX_EVIDENCE_CHARS
 
-        chosen = options or PackOptions()
-        evidence_chars = MAX_EVIDENCE_CHARS if max_evidence_chars is None else max_evidence_chars
+        evidence_chars = self.settings.max_evidence_chars if max_evidence_chars is None else max_evidence_chars
         if profile not in PROFILES:
             raise BadInput(f"The profile '{profile}' is not available.", fix=f"Choose from: {', '.join(PROFILES)}.")
-        limits = OPTION_PROFILES["cli"].limits(
-            chosen.limit, chosen.max_chars_per_doc, chosen.include_related, chosen.related_limit
-        )
+        chosen = options or PackOptions()
+        if chosen.include_related or chosen.related_limit is not None:
+            raise BadInput(
+                "A run adds linked documents by itself, where what it found asks for them.",
+                fix="Leave include_related and related_limit out, or ask for the evidence alone.",
+            )
+        limits = self._limits("cli", chosen)
         if chosen.limit is None:
             limits = replace(limits, limit=PROFILES[profile].rows)
         check_between("max_evidence_chars", evidence_chars, 500, 500_000)
-        typed = canonicalize(check_question(question))
-        current, told = asked_in(typed, conversation)
+        typed = self._masker.mask(canonicalize(check_question(question)))
+        current, told = asked_in(typed, self._masker.mask_value(conversation))
+        deep_seconds = self.settings.deep_research_timeout_seconds
+        deep_citations = self.settings.research_max_citations_deep
         return RunRequest(
             question=current,
             profile=profile,
             surface=surface,
-            filters=filters or Filters(),
+            filters=self._recordable(filters or Filters()),
             limits=limits,
             max_evidence_chars=evidence_chars,
-            topic=_topic(chosen.topic),
+            topic=self._masker.mask_value(_topic(chosen.topic)),
             topic_brief=chosen.topic_brief,
-            deadline_seconds=deadline_seconds,
+            deadline_seconds=deep_seconds if deadline_seconds is None and profile == "deep" else deadline_seconds,
             models=model_use(self.settings, self.chat, models or ModelChoice()),
             semantic=self._semantic_use(chosen.semantic),
             conversation=told,
             original_question=typed if typed != current else "",
+            reserves=EvidenceReserves(
+                self.settings.exact_tag_reserved_chars,
+                self.settings.topic_brief_min_remaining_chars,
+                self.settings.topic_brief_summary_max_chars,
+            ),
+            max_citations=deep_citations if profile == "deep" else self.settings.research_max_citations_chat,
         )
+
+    def _recordable(self, filters: Filters) -> Filters:
+        """Filters that can be put on record as they are: masked ones would find something else."""
+        if self._masker.mask_value(filters) != filters:
+            raise BadInput(
+                "A filter holds the value of a secret that is set, so the run could not be recorded.",
+                fix="Filter by something else, or search with 'citewell search'.",
+            )
+        return filters
 
     def show_run(self, run_id: str, *, with_events: bool = False) -> RunView:
         """A run as it was, and what became of its sources since."""
@@ -500,10 +545,15 @@ class Engine:
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
         from citewell.domain.run_reports import CitedSource
 
-        document = self.corpus.find(key)
+        document = self.corpus.find(self._real_key(key) if MASK in key else key)
         if document is None:
             return CitedSource(key, content_hash, "removed")
         return CitedSource(key, content_hash, "unchanged" if document.content_hash == content_hash else "changed")
+
+    def _real_key(self, masked: str) -> str:
+        """The key that a record has in its masked form."""
+        keys = (key for info in self.corpus.collections() for key in self.corpus.keys_under(str(Path(info.root))))
+        return next((key for key in keys if self._masker.mask(key) == masked), masked)
 
     def prune_runs(self, *, keep_all: bool = False) -> PruneSummary:
         """Put old runs away by the settings in force, with the texts only they kept."""

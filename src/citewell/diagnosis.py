@@ -25,7 +25,7 @@ from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import SqliteRuns
-from citewell.settings import Settings, view_settings
+from citewell.settings import Settings, unused_settings, view_settings
 
 OpenCorpus = Callable[[], CorpusStore]
 
@@ -51,6 +51,7 @@ def examine(settings: Settings, open_corpus: OpenCorpus, clock: Clock) -> Doctor
         *_ocr(),
         *_model(settings),
         *_lanes(settings, open_corpus),
+        *_unused(settings),
     )
     return DoctorReport(__version__, str(settings.data_dir), checks, view_settings(settings))
 
@@ -205,6 +206,13 @@ def _lanes(settings: Settings, open_corpus: OpenCorpus) -> Iterator[Check]:
     if settings.reranker:
         yield _reranker(settings)
     yield Check("network", "ok", _network(settings))
+
+
+def _unused(settings: Settings) -> Iterator[Check]:
+    for name in unused_settings(settings):
+        yield Check(
+            f"setting {name}", "warning", "set, but nothing uses it yet", f"Unset {name}, or leave it for later."
+        )
 
 
 def _network(settings: Settings) -> str:

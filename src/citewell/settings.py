@@ -14,15 +14,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.domain.errors import BadInput
+from citewell.text.masking import MASK, Masker, passwords_in
 
 if TYPE_CHECKING:
     from citewell.domain.library import SettingView
 
 FILE_NAME = "citewell.toml"
+# What people give as a key to a server that needs none: no secret, and a word that notes may well have.
+PLACEHOLDERS = frozenset(
+    "ollama llamacpp llama.cpp vllm lm-studio lmstudio openai empty none null dummy local unused placeholder "
+    "not-needed not-used no-key no-key-needed sk-no-key sk-no-key-required".split()
+)
 
 
-def _setting(env: str, doc: str, default: Any, *, secret: bool = False, choices: tuple[str, ...] = ()) -> Any:
-    return field(default=default, metadata={"env": env, "doc": doc, "secret": secret, "choices": choices})
+def _setting(
+    env: str,
+    doc: str,
+    default: Any,
+    *,
+    secret: bool = False,
+    choices: tuple[str, ...] = (),
+    between: tuple[float, float] | None = None,
+    used: bool = True,
+) -> Any:
+    """A setting: its variable, what it means, which values it takes, and whether anything uses it yet."""
+    about = {"env": env, "doc": doc, "secret": secret, "choices": choices, "between": between, "used": used}
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +79,102 @@ class Settings:
         "CITEWELL_RERANKER", "folder of an ONNX cross-encoder that looks at the best rows again; empty: none", ""
     )
     database_url: str = _setting(
-        "CITEWELL_DATABASE_URL", "database; empty: SQLite files in the data folder", "", secret=True
+        "CITEWELL_DATABASE_URL",
+        "must be empty: this version stores in SQLite files of the data folder",
+        "",
+        secret=True,
     )
-    search: str = _setting("CITEWELL_SEARCH", "comma list of enabled search providers; empty: none", "")
-    searxng_url: str = _setting("CITEWELL_SEARXNG_URL", "base URL of a SearXNG instance", "")
-    brave_api_key: str = _setting("BRAVE_API_KEY", "key for Brave search", "", secret=True)
-    tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True)
-    github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True)
+    search: str = _setting("CITEWELL_SEARCH", "comma list of enabled search providers; empty: none", "", used=False)
+    searxng_url: str = _setting("CITEWELL_SEARXNG_URL", "base URL of a SearXNG instance", "", used=False)
+    brave_api_key: str = _setting("BRAVE_API_KEY", "key for Brave search", "", secret=True, used=False)
+    tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True, used=False)
+    github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True, used=False)
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)
-    fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "")
+    fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "", used=False)
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
-    trace_keep: int = _setting("CITEWELL_TRACE_KEEP", "traces that are always kept", 500)
-    trace_max_age_days: int = _setting("CITEWELL_TRACE_MAX_AGE_DAYS", "age at which further traces are pruned", 180)
+    trace_keep: int = _setting("CITEWELL_TRACE_KEEP", "traces that are always kept", 500, between=(0, 1_000_000))
+    trace_max_age_days: int = _setting(
+        "CITEWELL_TRACE_MAX_AGE_DAYS", "age at which further traces are pruned", 180, between=(0, 100_000)
+    )
     trace_keep_all: bool = _setting("CITEWELL_TRACE_KEEP_ALL", "never prune traces", False)
+    max_evidence_chars: int = _setting(
+        "CITEWELL_MAX_EVIDENCE_CHARS", "characters of the prompt an answer is made from", 24_000, between=(500, 500_000)
+    )
+    max_chars_per_doc: int = _setting(
+        "CITEWELL_MAX_CHARS_PER_DOC", "size of a row's window on the command line", 700, between=(50, 50_000)
+    )
+    exact_tag_reserved_chars: int = _setting(
+        "CITEWELL_EXACT_TAG_RESERVED_CHARS",
+        "evidence kept free for one document with exactly the tag asked for",
+        2_000,
+        between=(0, 100_000),
+    )
+    topic_brief_min_remaining_chars: int = _setting(
+        "CITEWELL_TOPIC_BRIEF_MIN_REMAINING_CHARS",
+        "evidence that must be left for a topic's summary to go in",
+        2_000,
+        between=(0, 500_000),
+    )
+    topic_brief_summary_max_chars: int = _setting(
+        "CITEWELL_TOPIC_BRIEF_SUMMARY_MAX_CHARS", "longest summary of a topic", 2_000, between=(0, 100_000)
+    )
+    agentic_research_chat_enabled: bool = _setting(
+        "AGENTIC_RESEARCH_CHAT_ENABLED", "whether chat runs go on searching the web by themselves", True, used=False
+    )
+    agentic_research_deep_enabled: bool = _setting(
+        "AGENTIC_RESEARCH_DEEP_ENABLED", "whether deep runs go on searching the web by themselves", True, used=False
+    )
+    chat_research_max_loops: int = _setting(
+        "CHAT_RESEARCH_MAX_LOOPS", "rounds of searching and reading in a chat run", 2, between=(0, 100), used=False
+    )
+    chat_research_max_sources_read: int = _setting(
+        "CHAT_RESEARCH_MAX_SOURCES_READ", "pages a chat run may read", 4, between=(0, 1_000), used=False
+    )
+    chat_research_max_search_queries: int = _setting(
+        "CHAT_RESEARCH_MAX_SEARCH_QUERIES", "queries a chat run may send", 4, between=(0, 1_000), used=False
+    )
+    chat_research_timeout_seconds: float = _setting(
+        "CHAT_RESEARCH_TIMEOUT_SECONDS", "deadline of a chat run", 20.0, between=(1, 86_400), used=False
+    )
+    deep_research_max_loops: int = _setting(
+        "DEEP_RESEARCH_MAX_LOOPS", "rounds of searching and reading in a deep run", 6, between=(0, 100), used=False
+    )
+    deep_research_max_sources_read: int = _setting(
+        "DEEP_RESEARCH_MAX_SOURCES_READ", "pages a deep run may read", 16, between=(0, 1_000), used=False
+    )
+    deep_research_max_search_queries: int = _setting(
+        "DEEP_RESEARCH_MAX_SEARCH_QUERIES", "queries a deep run may send", 18, between=(0, 1_000), used=False
+    )
+    deep_research_timeout_seconds: float = _setting(
+        "DEEP_RESEARCH_TIMEOUT_SECONDS", "deadline of a deep run", 150.0, between=(1, 86_400)
+    )
+    research_source_fetch_timeout_seconds: float = _setting(
+        "RESEARCH_SOURCE_FETCH_TIMEOUT_SECONDS", "seconds a page may take", 12.0, between=(1, 600), used=False
+    )
+    research_source_max_bytes: int = _setting(
+        "RESEARCH_SOURCE_MAX_BYTES", "largest page that is read", 1_500_000, between=(1_000, 1_000_000_000), used=False
+    )
+    research_max_citations_chat: int = _setting(
+        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profile `local`", 8, between=(1, 100)
+    )
+    research_max_citations_deep: int = _setting(
+        "RESEARCH_MAX_CITATIONS_DEEP", "citations of an answer of the profile `deep`", 12, between=(1, 100)
+    )
+    research_model: str = _setting(
+        "RESEARCH_MODEL", "model of the loop on the web; empty: the one that writes", "", used=False
+    )
     sources: Mapping[str, Literal["default", "environment", "file", "flag"]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing could honour, before anything starts."""
+        for entry in setting_fields():
+            if entry.metadata["between"] is not None:
+                _check_between(entry, getattr(self, entry.name))
+        if self.database_url:
+            raise BadInput(
+                "CITEWELL_DATABASE_URL is set, but this version stores in SQLite files in the data folder only.",
+                fix="Unset CITEWELL_DATABASE_URL; choose the folder with --data-dir or CITEWELL_DATA_DIR.",
+            )
 
     @property
     def corpus_path(self) -> Path:
@@ -89,6 +188,13 @@ class Settings:
 def setting_fields() -> tuple[Field[Any], ...]:
     """The fields a user can set, in order; docs and `doctor` are made from them."""
     return tuple(entry for entry in fields(Settings) if "env" in entry.metadata)
+
+
+def _check_between(entry: Field[Any], value: float) -> None:
+    low, high = entry.metadata["between"]
+    if not low <= value <= high:
+        name = entry.metadata["env"]
+        raise BadInput(f"{name} is {value}; it must be between {low:,} and {high:,}.", fix=f"Change or unset {name}.")
 
 
 def load_settings(data_dir: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -113,18 +219,46 @@ def view_settings(settings: Settings) -> tuple[SettingView, ...]:
     """Every setting as it may be shown: secrets are masked."""
     from citewell.domain.library import SettingView
 
+    masker = Masker(secret_values(settings))
     views: list[SettingView] = []
     for entry in setting_fields():
         value = getattr(settings, entry.name)
-        shown = "set" if entry.metadata["secret"] and value else str(value)
-        views.append(SettingView(entry.metadata["env"], shown, settings.sources.get(entry.metadata["env"], "default")))
+        shown = "set" if entry.metadata["secret"] and value else _shown(str(value), masker)
+        source = settings.sources.get(entry.metadata["env"], "default")
+        views.append(SettingView(entry.metadata["env"], shown, source, entry.metadata["used"]))
     return tuple(views)
 
 
+def _shown(value: str, masker: Masker) -> str:
+    for password in passwords_in(value):
+        value = value.replace(f":{password}@", f":{MASK * len(password)}@")
+    return masker.mask(value)
+
+
+def unused_settings(settings: Settings) -> tuple[str, ...]:
+    """The settings that somebody set though nothing uses them yet, by the names of their variables."""
+    return tuple(
+        entry.metadata["env"]
+        for entry in setting_fields()
+        if not entry.metadata["used"] and getattr(settings, entry.name) != entry.default
+    )
+
+
+def is_secret(name: str) -> bool:
+    """Whether the setting of this variable holds a secret."""
+    return any(entry.metadata["secret"] for entry in setting_fields() if entry.metadata["env"] == name)
+
+
 def secret_values(settings: Settings) -> tuple[str, ...]:
-    """The values that must never be shown or recorded."""
-    values = (getattr(settings, entry.name) for entry in setting_fields() if entry.metadata["secret"])
-    return tuple(value for value in values if value)
+    """The values that must never be shown or recorded: those of secret settings, and passwords in any address."""
+    found: list[str] = []
+    for entry in setting_fields():
+        value = getattr(settings, entry.name)
+        if entry.metadata["secret"]:
+            found.append(value)
+        elif isinstance(value, str) and "://" in value:
+            found += passwords_in(value)
+    return tuple(value for value in found if value and value.lower() not in PLACEHOLDERS)
 
 
 def _data_dir(flag: Path | None, environment: Mapping[str, str]) -> Path:

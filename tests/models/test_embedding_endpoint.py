@@ -62,6 +62,21 @@ def test_an_empty_text_and_a_vector_of_zeros_do_no_harm() -> None:
         assert server.requests[0].body["input"] == [" "]
 
 
+def test_secrets_that_are_set_are_not_sent() -> None:
+    with ScriptedModelServer(key="sk-0123456789ab") as server:
+        settings = Settings(
+            data_dir=Path("unused"),
+            model_api_key="sk-0123456789ab",
+            openai_url=server.base_url,
+            embeddings_model="openai:words",
+        )
+        model = open_embedder(settings)
+        model.encode_passages(["the key is sk-0123456789ab here"])
+        model.encode_query("sk-0123456789ab")
+    sent = [request.body["input"] for request in server.requests]
+    assert sent == [["the key is ••••••••••••••• here"], ["•••••••••••••••"]]
+
+
 def _data(*rows: Any) -> Reply:
     return sends(json.dumps({"data": list(rows)}).encode(), content_type="application/json")
 

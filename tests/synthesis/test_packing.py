@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
+from citewell.domain.runs import EvidenceReserves
 from citewell.domain.topics import TopicBrief
 from citewell.runner.actions import digest
-from citewell.synthesis.packing import (
-    EXACT_TAG_RESERVED_CHARS,
-    TOPIC_BRIEF_MIN_REMAINING_CHARS,
-    TOPIC_BRIEF_SUMMARY_MAX_CHARS,
-    prepare_synthesis,
-)
+from citewell.synthesis.packing import prepare_synthesis
 from runner.plays import pack, row
+
+DEFAULT = EvidenceReserves()
 
 
 def rows(count: int, size: int) -> tuple[EvidenceRow, ...]:
@@ -52,7 +50,7 @@ def test_an_exact_tag_example_has_its_place_however_much_evidence_there_is() -> 
     prepared = prepare_synthesis(found)
     (example,) = [source for source in prepared.sources if source.lane == "exact_tag"]
     assert (example.source_key, len(example.text)) == ("note:tagged", 1_500)
-    assert EXACT_TAG_RESERVED_CHARS == 2_000
+    assert EvidenceReserves(2_000, 2_000, 2_000) == DEFAULT
 
 
 def test_related_rows_come_last_and_go_first_when_room_is_short() -> None:
@@ -118,9 +116,8 @@ def test_a_topics_summary_stands_between_the_evidence_and_the_related_rows_and_i
 def test_a_topics_summary_needs_two_thousand_characters_to_spare() -> None:
     found = briefed(pack(*rows(2, 1_000)), SUMMARY)
     bare = len(prepare_synthesis(pack(*rows(2, 1_000))).text)
-    assert (TOPIC_BRIEF_MIN_REMAINING_CHARS, TOPIC_BRIEF_SUMMARY_MAX_CHARS) == (2_000, 2_000)
     # Two characters of each row are kept spare for its number.
-    enough = bare + 2 * 2 + TOPIC_BRIEF_MIN_REMAINING_CHARS
+    enough = bare + 2 * 2 + DEFAULT.topic_brief_min_remaining_chars
     assert "Topic brief" in prepare_synthesis(found, enough).text
     assert "Topic brief" not in prepare_synthesis(found, enough - 1).text
 
@@ -132,5 +129,17 @@ def test_a_topics_summary_is_cut_at_a_whole_line_and_never_breaks_the_budget() -
         assert len(prepared.text) <= budget
         if "Topic brief" in prepared.text:
             shown = prepared.text.partition("not to be cited)\n")[2].rstrip("\n")
-            assert len(shown) <= TOPIC_BRIEF_SUMMARY_MAX_CHARS
+            assert len(shown) <= DEFAULT.topic_brief_summary_max_chars
             assert set(shown.split("\n")) == {line.rstrip("\n")}
+
+
+def test_the_reserves_are_the_ones_given() -> None:
+    found = briefed(tagged(pack(*rows(2, 1_000)), row("note:tag", text="t" * 900)), SUMMARY)
+    wide = prepare_synthesis(found, 1_900, reserves=EvidenceReserves(0, 0, 2_000))
+    kept = prepare_synthesis(found, 1_900, reserves=EvidenceReserves(2_000, 0, 2_000))
+    assert [source.source_key for source in wide.sources] == ["note:0", "note:1"]
+    assert [source.source_key for source in kept.sources] == ["note:0", "note:tag"]
+    assert "Topic brief" not in prepare_synthesis(found, reserves=EvidenceReserves(0, 24_000, 2_000)).text
+    brief = prepare_synthesis(found, reserves=EvidenceReserves(0, 0, 80)).text
+    assert "The lamp was lit. [note:9]" in brief
+    assert "It went out." not in brief

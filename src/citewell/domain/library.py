@@ -144,6 +144,8 @@ class SettingView:
     name: str
     value: str
     source: Literal["default", "environment", "file", "flag"]
+    # False: it can be set, and nothing uses it yet.
+    used: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,15 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceReserves:
+    """How the characters of the evidence are shared out beside its rows (settings, not options of a request)."""
+
+    exact_tag_reserved_chars: int = 2_000
+    topic_brief_min_remaining_chars: int = 2_000
+    topic_brief_summary_max_chars: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """What was asked of a run: everything it depends on beside the corpus."""
 
@@ -223,6 +232,9 @@ class RunRequest:
     # As it was typed, headings and all, where that is more than the question.
     original_question: str = ""
     goal: RunGoal = "answer"
+    reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
+    # None: as many as the profile allows.
+    max_citations: int | None = None
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

@@ -1,8 +1,9 @@
 """Embeddings from an endpoint that speaks OpenAI's protocol, as `ollama:nomic-embed-text`.
 
-Every passage of the corpus is sent there. Vectors are brought to length one; a number of dimensions that is no multiple
-of 64 is filled up with zeros, which changes no similarity. The identity names the model, its address and the dimension,
-so that vectors of different origins are never compared; weights that change behind the same name are not noticed.
+Every passage of the corpus is sent there, with the secrets that are set masked. Vectors are brought to length one; a
+number of dimensions that is no multiple of 64 is filled up with zeros, which changes no similarity. The identity names
+the model, its address and the dimension, so that vectors of different origins are never compared; weights that change
+behind the same name are not noticed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from citewell.models import faults
 from citewell.models.endpoints import PROVIDERS, Endpoint, resolve
 from citewell.models.exchange import fault_of, load_client, read_body
 from citewell.models.retrying import Pace, wait_before_next
-from citewell.settings import Settings
+from citewell.settings import Settings, secret_values
+from citewell.text.masking import Masker
 
 if TYPE_CHECKING:
     from citewell.domain.vectors import Vectors
@@ -45,7 +47,7 @@ def open_embedding_endpoint(settings: Settings) -> EmbeddingEndpoint:
             f"{endpoint.provider.name} offers no embeddings.", fix="Use another, for example ollama:nomic-embed-text."
         )
     load_client("openai")
-    return EmbeddingEndpoint(endpoint)
+    return EmbeddingEndpoint(endpoint, masker=Masker(secret_values(settings)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,15 @@ class EmbeddingEndpoint:
     # Models differ too much in what "unrelated" is: only what points away is left out.
     unrelated = 0.1
 
-    def __init__(self, endpoint: Endpoint, waiting: Waiting | None = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        waiting: Waiting | None = None,
+        pace: Pace | None = None,
+        masker: Masker | None = None,
+    ) -> None:
         self._endpoint = endpoint
+        self._masker = masker or Masker()
         self._waiting = waiting or Waiting()
         self._pace = pace or Pace()
         self._numbers = 0
@@ -92,7 +101,7 @@ class EmbeddingEndpoint:
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         """One batch; raises Unavailable, so that a search goes on by words."""
         # An empty text is refused by some servers.
-        asked = [text or " " for text in texts]
+        asked = [self._masker.mask(text) or " " for text in texts]
         deadline = self._pace.monotonic() + self._waiting.seconds
         attempt = 0
         while True:

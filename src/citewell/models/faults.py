@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 from citewell.domain.chat import ChatFailed, ChatProblem
 from citewell.models.endpoints import Endpoint
+from citewell.text.masking import MASK, Masker
 from citewell.text.secrets import KEY_SHAPES
 
 MAX_SAID_CHARS = 300
@@ -45,9 +46,8 @@ def said_by(value: object, endpoint: Endpoint) -> str:
     """What a provider says of an error, short and without secrets."""
     text = _message_of(value)
     text = " ".join("".join(character if character.isprintable() else " " for character in text[:4_000]).split())
-    if endpoint.key:
-        text = text.replace(endpoint.key, "[redacted]")
-    text = _SHAPES.sub("[redacted]", text)
+    text = Masker((endpoint.key,) if endpoint.key else ()).mask(text)
+    text = _SHAPES.sub(lambda match: MASK * len(match[0]), text)
     return text if len(text) <= MAX_SAID_CHARS else f"{text[: MAX_SAID_CHARS - 1]}…"
 
 

@@ -1,45 +1,46 @@
-"""Redaction: what an error message or a value may say once it is put on record.
+"""Redaction: what the program's own words (errors, logs, settings) may say once they are put on record.
 
-Known secrets, credentials by their look or by the name of their field, and absolute paths outside the workspace are
-taken out; relative paths, source keys and addresses stay. Where in doubt it takes out too much. It cannot know a secret
+Known secrets, credentials by their look or by the name of their field are masked, and absolute paths outside the
+workspace are taken out; relative paths, source keys and addresses stay. Where in doubt it takes out too much, so it is
+never used on content: text from a note, a question or a model goes through `text/masking.py`. It cannot know a secret
 that nobody told it and that looks like an ordinary word, nor where an unquoted path with spaces ends.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import unquote
 
+from citewell.text.masking import MASK, Masker, masked_part
 from citewell.text.secrets import KEY_SHAPES
 
-REDACTED = "[redacted]"
 PATH = "[path]"
-MIN_SECRET_CHARS = 6
+# What stands for a hidden value that is no text.
+HIDDEN = MASK * 8
 
 _CREDENTIAL = (
     r"(?:api|access|private|subscription)[_-]?key|token|secret|password|passwd|pwd|cookie|authorization|credentials?"
 )
-_USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}://)[^\s/?#\"'<>]+@")
+_USERINFO = re.compile(r"(?i)\b[a-z][a-z0-9+.-]{0,20}://(?P<value>[^\s/?#\"'<>]+)@")
 _HEADER = re.compile(
-    r"(?i)(?<![\w-])((?:proxy-)?authorization|x-[\w-]{0,40}(?:key|token|secret)|api-key|(?:set-)?cookie|password|secret)"
-    r"(\s{0,3}:\s{0,3})(?![\s\"'])[^\r\n]+"
+    r"(?i)(?<![\w-])(?:(?:proxy-)?authorization|x-[\w-]{0,40}(?:key|token|secret)|api-key|(?:set-)?cookie|password|secret)"
+    r"\s{0,3}:\s{0,3}(?P<value>(?![\s\"'])[^\r\n]+)"
 )
 _ASSIGNED = re.compile(
-    rf"(?i)(?<![\w-])([\w-]{{0,40}}(?:{_CREDENTIAL})[\"']?\s{{0,3}}(?:=\s{{0,3}}|:\s{{0,3}}(?=[\"'])))"
-    r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s,;&\"'})]+)"
+    rf"(?i)(?<![\w-])[\w-]{{0,40}}(?:{_CREDENTIAL})[\"']?\s{{0,3}}(?:=\s{{0,3}}|:\s{{0,3}}(?=[\"']))"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s,;&\"'})]+)"
 )
 _QUERY = re.compile(
-    rf"(?i)([?&;](?:[\w.-]{{0,40}}(?:{_CREDENTIAL}|key|sig|signature|auth|session|sid|jwt)|code)=)[^&;\s#\"'<>]+"
+    rf"(?i)[?&;](?:[\w.-]{{0,40}}(?:{_CREDENTIAL}|key|sig|signature|auth|session|sid|jwt)|code)="
+    r"(?P<value>[^&;\s#\"'<>]+)"
 )
-_SCHEME = re.compile(r"(?i)\b(bearer|basic|digest|negotiate|token)(\s{1,3})([\w.~+/=:-]{6,})")
+_SCHEME = re.compile(r"(?i)\b(?:bearer|basic|digest|negotiate|token)\s{1,3}(?P<value>[\w.~+/=:-]{6,})")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{1,18}[.:]?")
-_SHAPES = re.compile(rf"(?<![\w-])(?:{'|'.join(KEY_SHAPES.values())})")
+_SHAPES = re.compile(rf"(?<![\w-])(?P<value>{'|'.join(KEY_SHAPES.values())})")
 
 # An absolute path stands at the beginning or behind one of these; behind a letter it is the rest of a relative one.
 _BEFORE_PATH = r"(?<![^\s\"'`(\[{<>=:,;|@!“‘«（：])"
@@ -58,11 +59,8 @@ _FIELD = re.compile(
 class Redactor:
     """Takes out what must not be put on record."""
 
-    def __init__(self, secrets: Iterable[str], workspace: Path) -> None:
-        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= MIN_SECRET_CHARS}
-        # The longest first, so that no secret leaves the end of a longer one behind.
-        alternatives = "|".join(re.escape(form) for form in sorted(forms, key=lambda form: (-len(form), form)))
-        self._secrets = re.compile(alternatives) if forms else None
+    def __init__(self, masker: Masker, workspace: Path) -> None:
+        self._masker = masker
         self._roots = tuple(dict.fromkeys((os.path.abspath(workspace), os.path.realpath(workspace))))
         # The workspace first: its own name may have spaces in it.
         inside = "|".join(rf"{re.escape(root)}(?!{_IN_NAME})(?:{_IN_NAME}|/)*" for root in self._roots)
@@ -70,14 +68,11 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text without secrets, credentials and paths outside the workspace."""
-        if self._secrets is not None:
-            text = self._secrets.sub(REDACTED, text)
-        text = _USERINFO.sub(rf"\1{REDACTED}@", text)
-        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
-        text = _ASSIGNED.sub(rf"\1{REDACTED}", text)
-        text = _QUERY.sub(rf"\1{REDACTED}", text)
+        text = self._masker.mask(text)
+        for pattern in (_USERINFO, _HEADER, _ASSIGNED, _QUERY):
+            text = pattern.sub(_masked, text)
         text = _SCHEME.sub(_without_credential, text)
-        text = _SHAPES.sub(REDACTED, text)
+        text = _SHAPES.sub(_masked, text)
         return self._paths.sub(lambda match: self._shown(match[0]), text)
 
     def redact_value(self, value: Any) -> Any:
@@ -88,7 +83,7 @@ class Redactor:
             case Mapping():
                 return self._redact_fields(value)
             case list() | tuple() if _is_named_credential(value):
-                return type(value)((value[0], REDACTED))
+                return type(value)((value[0], _hidden(value[1])))
             case list():
                 return [self.redact_value(entry) for entry in value]
             case tuple():
@@ -103,7 +98,7 @@ class Redactor:
             while label in shown:  # two paths that look alike now are still two fields
                 label = f"{label} (again)"
             is_hidden = isinstance(name, str) and is_credential(name) and not _is_empty(value)
-            shown[label] = REDACTED if is_hidden else self.redact_value(value)
+            shown[label] = _hidden(value) if is_hidden else self.redact_value(value)
         return shown
 
     def _shown(self, path: str) -> str:
@@ -136,27 +131,18 @@ def _is_empty(value: object) -> bool:
     return value is None or value == "" or isinstance(value, bool)
 
 
+def _hidden(value: object) -> str:
+    return MASK * len(value) if isinstance(value, str) else HIDDEN
+
+
+def _masked(match: re.Match[str]) -> str:
+    """The match with its value masked; the quotation marks around it stay."""
+    start, end = match.span("value")
+    if match["value"][0] in "\"'" and len(match["value"]) > 1:
+        start, end = start + 1, end - 1
+    return masked_part(match, start, end)
+
+
 def _without_credential(match: re.Match[str]) -> str:
     """`Basic dXNlcjpwdw==` is one; `basic understanding` is not."""
-    return match[0] if _ORDINARY.fullmatch(match[3]) else f"{match[1]}{match[2]}{REDACTED}"
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """A secret in every spelling that an address, a header or a quoted message gives it."""
-    encoded = secret.encode("utf-8", "surrogatepass")
-    yield from (secret, secret.strip(), repr(secret)[1:-1])
-    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-    yield from (quote(encoded, safe=""), quote(encoded), quote_plus(encoded))
-    yield base64.b64encode(encoded).decode().rstrip("=")
-    yield base64.urlsafe_b64encode(encoded).decode().rstrip("=")
-    if "://" in secret:
-        yield from _password(secret)
-
-
-def _password(address: str) -> Iterator[str]:
-    try:
-        password = urlsplit(address).password
-    except ValueError:
-        return
-    if password:
-        yield from (password, unquote(password))
+    return match[0] if _ORDINARY.fullmatch(match["value"]) else _masked(match)

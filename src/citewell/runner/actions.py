@@ -19,7 +19,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.domain.runs import STAGE_GROUPS, Conversation, JudgeResult, Stage, StageGroup
+from citewell.domain.runs import STAGE_GROUPS, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
 from citewell.domain.topics import TopicBrief
 from citewell.planning.planner import Merged
 
@@ -104,6 +104,7 @@ class Prepare:
     max_evidence_chars: int
     rules_chars: int = 0
     withhold_secrets: bool = False
+    reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Mode
     seconds = choice.planner_seconds if choice.planner_seconds is not None else settings.planner_seconds
     if not 0 < seconds <= 600:
         raise BadInput(f"The planner's time is {seconds} s.", fix="Give it between 1 and 600 seconds.")
+    if choice.planner_seconds is not None and not planner:
+        raise BadInput("No model plans, so a time for planning does nothing.", fix="Name one with --planner-model.")
     if not 1 <= settings.max_output_tokens <= MAX_OUTPUT_TOKENS:
         raise BadInput(
             f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."

@@ -66,7 +66,8 @@ def compute(action: Action) -> Observation:
             return Judged(result)
         case Prepare():
             ready = prepare_synthesis(
-                *(action.pack, action.max_evidence_chars, action.rules_chars), withhold_secrets=action.withhold_secrets
+                *(action.pack, action.max_evidence_chars, action.rules_chars, action.reserves),
+                withhold_secrets=action.withhold_secrets,
             )
             return Prepared(ready)
         case Extract():

@@ -1,4 +1,8 @@
-"""The outside of a run, the corpus and the models: performs its io actions."""
+"""The outside of a run, the corpus and the models: performs its io actions.
+
+What comes from outside is masked here, before it is recorded and before the machine sees it: content keeps its length
+(`text/masking.py`), errors are redacted in full (`recording/redaction.py`).
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ from citewell.runner.actions import (
     TopicBriefed,
 )
 from citewell.synthesis.answerability import with_estimate
+from citewell.text.masking import MaskedStream, Masker
 
 
 class View(Protocol):
@@ -57,8 +62,12 @@ class Effects:
         open_chat: Callable[[str], ChatModel],
         redact: Callable[[str], str] = str,
         reranker: Reranker | None = None,
+        masker: Masker | None = None,
     ) -> None:
         self._reranker = reranker
+        self._masker = masker or Masker()
+        # A key that holds a secret is known to the run by its masked form only.
+        self._real_keys: dict[str, str] = {}
         self._open_chat = open_chat
         self._redact = redact
         self._store = store
@@ -70,18 +79,42 @@ class Effects:
         """Do one io action, off the event loop; a model is asked on it, so that cancelling closes the connection."""
         if isinstance(action, Ask):
             return await self._ask(action, on_text)
-        return await asyncio.to_thread(self._do, action)
+        return await asyncio.to_thread(self._do_masked, action)
 
     async def _ask(self, action: Ask, on_text: Callable[[str], None]) -> Observation:
         streams = action.request.purpose in ("write", "repair")
         try:
             model = await asyncio.to_thread(self._open_chat, action.request.model)
-            reply = await model.chat(action.request, on_text if streams else None)
+            shown = MaskedStream(self._masker, on_text)
+            reply = await model.chat(action.request, shown.feed if streams else None)
+            shown.close()
         except ChatFailed as failed:
             usage, cost = failed.usage, failed.cost_usd
             message, fix = self._redact(failed.message), self._redact(failed.fix)
             return AskFailed(failed.problem, message, fix, usage, cost, failed.attempts)
-        return Replied(replace(reply, text=self._redact(reply.text)))
+        return self._masker.mask_value(Replied(reply))
+
+    def _do_masked(self, action: Action) -> Observation:
+        observation = self._do(self._with_real_keys(action))
+        return self._masker.mask_value(observation, self._remember_key)
+
+    def _remember_key(self, field: str, before: str, after: str) -> None:
+        if field == "source_key":
+            self._real_keys[after] = before
+
+    def _with_real_keys(self, action: Action) -> Action:
+        keys = self._real_keys
+        if not keys:
+            return action
+        match action:
+            case Inspect():
+                return replace(action, lookups=tuple(keys.get(key, key) for key in action.lookups))
+            case Expand():
+                return replace(action, lookup=keys.get(action.lookup, action.lookup))
+            case KeepTexts():
+                return replace(action, texts=tuple((keys.get(key, key), digest) for key, digest in action.texts))
+            case _:
+                return action
 
     def _do(self, action: Action) -> Observation:
         if isinstance(action, KeepTexts):

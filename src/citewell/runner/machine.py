@@ -75,6 +75,8 @@ class Machine:
         budget = PROFILES[request.profile]
         if request.deadline_seconds is not None:
             budget = replace(budget, seconds=request.deadline_seconds)
+        if request.max_citations is not None:
+            budget = replace(budget, citations=request.max_citations)
         state = RunState(request=request, budget=budget, deadlines=Deadlines.within(budget.seconds))
         return _taken(self._playbook(state).opening(state))
 

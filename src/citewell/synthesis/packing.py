@@ -14,13 +14,11 @@ from dataclasses import replace
 from citewell.domain.answers import PreparedSource, PreparedSynthesis, Truncation
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
+from citewell.domain.runs import EvidenceReserves
 from citewell.planning.chat_prompt import parse_chat_prompt
 from citewell.synthesis.shown_evidence import inert, render_source, secrets_in
 
 MAX_EVIDENCE_CHARS = 24_000
-EXACT_TAG_RESERVED_CHARS = 2_000
-TOPIC_BRIEF_MIN_REMAINING_CHARS = 2_000
-TOPIC_BRIEF_SUMMARY_MAX_CHARS = 2_000
 # A trimmed row shorter than this shows too little to be worth its place.
 _LEAST_TRIMMED_CHARS = 200
 
@@ -29,6 +27,7 @@ def prepare_synthesis(
     pack: ResearchPack,
     max_evidence_chars: int = MAX_EVIDENCE_CHARS,
     rules_chars: int = 0,
+    reserves: EvidenceReserves | None = None,
     *,
     withhold_secrets: bool = False,
 ) -> PreparedSynthesis:
@@ -36,17 +35,18 @@ def prepare_synthesis(
 
     `rules_chars` of the budget go to the rules a model gets beside it: every character of a prompt counts.
     """
+    kept = reserves or EvidenceReserves()
     head = _head(pack)
     primary = [row for row in pack.evidence if row.related_to is None]
     related = [row for row in pack.evidence if row.related_to is not None]
     shown = {row.source_key for row in primary}
     tagged = [row for row in pack.exact_tag_evidence if row.source_key not in shown]
-    reserve = min(EXACT_TAG_RESERVED_CHARS, _cost(1, tagged[0])) if tagged else 0
+    reserve = min(kept.exact_tag_reserved_chars, _cost(1, tagged[0])) if tagged else 0
     budget = _Budget(max_evidence_chars - rules_chars - len(head))
     sources = [*budget.take(primary, "primary", keep_free=reserve)]
     sources += budget.take(tagged[:1], "exact_tag")
     before = len(sources)
-    brief = _topic_summary(pack, budget.left)
+    brief = _topic_summary(pack, budget.left, kept)
     budget.left -= len(brief)
     sources += budget.take([*tagged[1:], *related], "related")
     numbered = tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
@@ -132,12 +132,12 @@ def _cost(n: int, row: EvidenceRow) -> int:
     return len(render_source(replace(_source(row, "primary"), n=n))) + 2
 
 
-def _topic_summary(pack: ResearchPack, left: int) -> str:
+def _topic_summary(pack: ResearchPack, left: int, kept: EvidenceReserves) -> str:
     """The summary of the topic, whole lines of it, where enough room is left; marked as what it is."""
-    if pack.topic_brief is None or not pack.topic_brief.summary or left < TOPIC_BRIEF_MIN_REMAINING_CHARS:
+    if pack.topic_brief is None or not pack.topic_brief.summary or left < kept.topic_brief_min_remaining_chars:
         return ""
     head = f"Topic brief: {pack.topic_brief.topic} (derived, for orientation only; not a source, not to be cited)\n"
-    room = min(TOPIC_BRIEF_SUMMARY_MAX_CHARS, left - len(head) - 2)
+    room = min(kept.topic_brief_summary_max_chars, left - len(head) - 2)
     summary = pack.topic_brief.summary
     if len(summary) > room:
         summary = summary[: max(0, summary.rfind("]\n", 0, room) + 1)]

@@ -58,7 +58,9 @@ def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Transition
     use = state.request.models
     taken = len(rules(in_sections=_in_sections(state))) if use.writes else 0
     hosted = use.writes and use.is_hosted
-    return Transition(state, (Prepare(state.pack, state.request.max_evidence_chars, taken, hosted),), decisions)
+    request = state.request
+    packing = Prepare(state.pack, request.max_evidence_chars, taken, hosted, request.reserves)
+    return Transition(state, (packing,), decisions)
 
 
 def prepared(state: RunState, ready: PreparedSynthesis) -> Transition:

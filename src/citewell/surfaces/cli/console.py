@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # Escape sequences in a saved page must not reach the terminal as commands; bidi controls must not reorder a line.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
 
+_STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "cyan": "36", "red": "31"}
+_OURS = re.compile(rf"(\x1b\[(?:0|{'|'.join(_STYLES.values())})m)")
+
 
 def safe(text: str) -> str:
     """Text that shows as itself."""
@@ -39,7 +42,11 @@ def print_json(value: object) -> None:
 
 
 def print_text(text: str = "") -> None:
-    print(text)
+    """A line of the result; of what could steer a terminal, only our own colours pass."""
+    if not is_terminal():
+        print(safe(text))
+        return
+    print("".join(part if _OURS.fullmatch(part) else safe(part) for part in _OURS.split(text)))
 
 
 def note(text: str) -> None:
@@ -83,5 +90,4 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 def style(text: str, how: str) -> str:
     """Text in a colour on a terminal, plain elsewhere."""
-    codes = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "cyan": "36", "red": "31"}
-    return f"\x1b[{codes[how]}m{text}\x1b[0m" if is_terminal() else text
+    return f"\x1b[{_STYLES[how]}m{safe(text)}\x1b[0m" if is_terminal() else safe(text)

@@ -13,9 +13,10 @@ import click
 
 from citewell.app import Engine, open_engine
 from citewell.domain.documents import SOURCE_TYPES
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.queries import Filters
-from citewell.settings import load_settings
+from citewell.settings import is_secret, load_settings, unused_settings
+from citewell.surfaces.cli.console import note
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -91,5 +92,15 @@ def engine(context: click.Context) -> Iterator[Engine]:
     opened = open_engine(load_settings(data_dir))
     try:
         yield opened
+    except CitewellError as error:
+        error.message, error.fix = opened.without_secrets(error.message), opened.without_secrets(error.fix)
+        raise
     finally:
         opened.close()
+
+
+def warn_of_unused(opened: Engine) -> None:
+    """Say which settings were set for what this version does not do yet; keys may be there for other programs."""
+    for name in unused_settings(opened.settings):
+        if not is_secret(name):
+            note(f"citewell: {name} is set, but nothing uses it yet.")

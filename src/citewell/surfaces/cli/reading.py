@@ -89,9 +89,9 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
     if explain:
         print_text(f"     why: {one_line(why(row), 240)}")
         for signal in row.signals:
-            print_text(f"     {signal.value:+.3f} {signal.name}: {signal.detail}")
+            print_text(f"     {signal.value:+.3f} {one_line(f'{signal.name}: {signal.detail}', 240)}")
         matched, missing = (", ".join(terms) or "nothing" for terms in (row.matched_terms, row.missing_terms))
-        print_text(f"     matched {matched}; missing {missing}")
+        print_text(f"     matched {one_line(matched, 240)}; missing {one_line(missing, 240)}")
     print_text()
 
 

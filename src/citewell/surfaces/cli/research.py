@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from citewell.app import PackOptions
-from citewell.domain.errors import BadInput
+from citewell.app import Engine, PackOptions
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import ModelChoice, RunProfile
-from citewell.surfaces.cli.console import one_line, print_json, print_text, style
+from citewell.domain.runs import ModelChoice, RunProfile, RunResult
+from citewell.surfaces.cli.console import note, one_line, print_json, print_text, style
 from citewell.surfaces.cli.execution import execute, wants_progress
-from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
+from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option, warn_of_unused
 from citewell.surfaces.cli.reading import print_row
 from citewell.surfaces.cli.runs import show_result
 from citewell.surfaces.cli.topics import print_brief
@@ -25,15 +26,24 @@ from citewell.surfaces.cli.topics import print_brief
     "--profile", type=click.Choice(("local", "deep")), default="local", show_default=True, help="What the run may use."
 )
 @click.option(
-    "--max-evidence-chars", type=int, default=24_000, show_default=True, help="Evidence an answer is made from."
+    "--max-evidence-chars",
+    type=int,
+    help="Evidence an answer is made from (default: as set, 24000).",
 )
-@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of the run (default 90).")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of the run (default 90; deep: 150).")
 @click.option("--no-trace", is_flag=True, help="Leave nothing on disk; the run cannot be resumed or replayed.")
 @click.option("--keep-all-traces", is_flag=True, help="Do not put old runs away.")
 @click.option("--limit", type=int, help="How many rows of evidence (default 8).")
-@click.option("--max-chars-per-doc", type=int, help="Size of each row's window (default 700).")
-@click.option("--include-related", is_flag=True, default=None, help="Add documents linked with the evidence.")
-@click.option("--related-limit", type=int, help="How many of those (default 2).")
+@click.option(
+    "--max-chars-per-doc", type=int, help="Size of each row's window (default CITEWELL_MAX_CHARS_PER_DOC, 700)."
+)
+@click.option(
+    "--include-related",
+    is_flag=True,
+    default=None,
+    help="With --retrieval-only: add documents linked with the evidence.",
+)
+@click.option("--related-limit", type=int, help="With --include-related: how many of those (default 2).")
 @click.option("--topic", metavar="TOPIC", help="The topic the question belongs to; its brief goes with the evidence.")
 @click.option(
     "--topic-brief/--no-topic-brief",
@@ -48,7 +58,7 @@ from citewell.surfaces.cli.topics import print_brief
 @click.option("--model", metavar="MODEL", help="The model that writes, such as ollama:qwen3:8b, or 'extractive'.")
 @click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this; needs known prices.")
 @click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
-@click.option("--explain", is_flag=True, help="Say why each row won.")
+@click.option("--explain", is_flag=True, help="Say why each row of the evidence won (--json has it anyway).")
 @filter_options
 @json_option
 @click.pass_context
@@ -71,7 +81,7 @@ def research(
     no_semantic: bool,
     explain: bool,
     profile: RunProfile,
-    max_evidence_chars: int,
+    max_evidence_chars: int | None,
     timeout: float | None,
     no_trace: bool,
     keep_all_traces: bool,
@@ -89,6 +99,7 @@ def research(
       citewell research "kelp line spacing" --tag kelp --json
       citewell research --retrieval-only "kelp line spacing"
     """
+    _refuse_no_ops(ctx, retrieval_only=retrieval_only)
     options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic, topic_brief, not no_semantic)
     filters = filters_from(chosen)
     with engine(ctx) as opened:
@@ -98,6 +109,7 @@ def research(
             return 0
         if timeout is not None and not 0 < timeout < 86_400:
             raise BadInput(f"--timeout is {timeout}.", fix="Give the run at least a second or two.")
+        warn_of_unused(opened)
         run_id = opened.start_research(
             question,
             options=options,
@@ -110,8 +122,73 @@ def research(
         )
         result = execute(opened, run_id, quiet=not wants_progress())
         if not no_trace:
-            opened.prune_runs(keep_all=keep_all_traces)
-    return show_result(result, as_json)
+            _put_old_runs_away(opened, keep_all=keep_all_traces)
+    code = show_result(result, as_json)
+    if explain and not as_json:
+        _print_why(result)
+    return code
+
+
+# What each of these would change is not part of the other way to ask: better refused than ignored.
+_ONLY_IN_RUNS = {
+    "profile": "--profile",
+    "model": "--model",
+    "max_cost": "--max-cost",
+    "timeout": "--timeout",
+    "no_trace": "--no-trace",
+    "keep_all_traces": "--keep-all-traces",
+    "max_evidence_chars": "--max-evidence-chars",
+    "planner": "--planner",
+    "planner_model": "--planner-model",
+    "planner_timeout": "--planner-timeout",
+}
+_ONLY_IN_PACKS = {"include_related": "--include-related", "related_limit": "--related-limit"}
+
+
+def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
+    """Refuse every option that was given and would do nothing."""
+
+    def given(options: dict[str, str]) -> list[str]:
+        sources = ((shown, ctx.get_parameter_source(name)) for name, shown in options.items())
+        return [shown for shown, source in sources if source is ParameterSource.COMMANDLINE]
+
+    chosen = ctx.params
+    if retrieval_only and (named := given(_ONLY_IN_RUNS)):
+        raise BadInput(
+            f"With --retrieval-only no run is started, no model is asked and nothing is recorded: {', '.join(named)} "
+            "would do nothing.",
+            fix="Leave it out, or leave out --retrieval-only.",
+        )
+    if not retrieval_only and (named := given(_ONLY_IN_PACKS)):
+        raise BadInput(
+            f"A run adds linked documents by itself, where what it found asks for them: {', '.join(named)} would do "
+            "nothing.",
+            fix="Leave it out, or add --retrieval-only.",
+        )
+    if chosen["related_limit"] is not None and not chosen["include_related"]:
+        raise BadInput("--related-limit does nothing without --include-related.", fix="Add --include-related.")
+    if chosen["planner"] is False and (named := given({"planner_model": "--planner-model"})):
+        raise BadInput("--planner-model names a model that --no-planner leaves out.", fix="Leave one of them out.")
+    if chosen["no_trace"] and chosen["keep_all_traces"]:
+        raise BadInput("--keep-all-traces does nothing with --no-trace.", fix="Leave one of them out.")
+
+
+def _put_old_runs_away(opened: Engine, *, keep_all: bool) -> None:
+    """Prune; the answer is there, so whatever fails is only told."""
+    try:
+        opened.prune_runs(keep_all=keep_all)
+    except Exception as error:  # noqa: BLE001  nothing that goes wrong while tidying up may hide the answer
+        said = error.message if isinstance(error, CitewellError) else f"{type(error).__name__}: {error}"
+        note(f"citewell: old runs could not be put away: {opened.without_secrets(said)}")
+
+
+def _print_why(result: RunResult) -> None:
+    """The rows of evidence of a run, each with why it won."""
+    rows = result.pack.evidence if result.pack else ()
+    print_text()
+    print_text("The evidence, and why each row won:" if rows else "There is no evidence to explain.")
+    for number, row in enumerate(rows, start=1):
+        print_row(number, row, explain=True)
 
 
 def print_pack(pack: ResearchPack, *, explain: bool) -> None:
