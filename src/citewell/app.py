@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -16,19 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, DocumentView, SourceType
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.lanes import SemanticUse
+from citewell.domain.packs import PACK_SCHEMA_VERSION
 from citewell.domain.ports import Clock, Reranker
-from citewell.domain.queries import Filters, Limits
+from citewell.domain.queries import Filters
 from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
 from citewell.packs.document_views import DocumentViews, no_document
-from citewell.packs.options import OPTION_PROFILES, ProfileName, check_between
+from citewell.packs.options import OPTION_PROFILES, PackOptions, ProfileName, check_between, checked_topic
 from citewell.packs.related import related_rows
 from citewell.packs.searching import Searcher
 from citewell.planning.normalizer import check_question
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize
 from citewell.text.masking import MASK, Masker
+
+__all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
         Stats,
         SyncProgress,
     )
-    from citewell.domain.packs import ResearchPack
+    from citewell.domain.packs import Explanation, ResearchPack
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
@@ -57,9 +60,8 @@ if TYPE_CHECKING:
     from citewell.retrieval.semantic import SemanticLane
     from citewell.runner.driver import Perform
     from citewell.runner.machine import Machine
+    from citewell.runner.requests import Requests
     from citewell.runner.service import RunService
-
-MAX_TOPIC_CHARS = 200
 
 
 class SystemClock:
@@ -70,19 +72,6 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
-
-
-@dataclass(frozen=True, slots=True)
-class PackOptions:
-    """What a caller may choose about a pack; None leaves the surface's default."""
-
-    limit: int | None = None
-    max_chars_per_doc: int | None = None
-    include_related: bool | None = None
-    related_limit: int | None = None
-    topic: str | None = None
-    topic_brief: bool | None = None
-    semantic: bool = True
 
 
 class Engine:
@@ -386,7 +375,7 @@ class Engine:
         related = briefs.RELATED_LIMIT if related_limit is None else related_limit
         check_between("limit", seeds, 1, briefs.MAX_SEEDS)
         check_between("related_limit", related, 0, briefs.MAX_RELATED)
-        named = _topic(check_question(topic)) or ""
+        named = checked_topic(check_question(topic)) or ""
         with self.corpus.snapshot():
             return briefs.TopicBriefs(self.corpus).brief(named, filters or Filters(), seeds, related)
 
@@ -401,6 +390,12 @@ class Engine:
 
     # Research
 
+    @cached_property
+    def _requests(self) -> Requests:
+        from citewell.runner.requests import Requests
+
+        return Requests(self.settings, self._masker, self.chat, self._semantic_use)
+
     def research_pack(
         self,
         question: str,
@@ -408,36 +403,87 @@ class Engine:
         options: PackOptions | None = None,
         filters: Filters | None = None,
         profile: ProfileName = "cli",
+        use_model_planner: bool | None = None,
+        models: ModelChoice | None = None,
+        conversation: Conversation | None = None,
     ) -> ResearchPack:
-        """The evidence for a question, without writing a trace."""
+        """The evidence for a question, without writing a trace.
+
+        A model helps to plan where the option profile or the caller wants it and one is set; else rules alone plan.
+        """
+        from citewell.domain.runs import ModelChoice
+        from citewell.runner.requests import Asked
+
+        chosen, kept = options or PackOptions(), filters or Filters()
+        wanted = OPTION_PROFILES[profile].use_model_planner if use_model_planner is None else use_model_planner
+        planning = self._requests.planning_models(models or ModelChoice()) if wanted else None
+        if planning is None:
+            return self._pack_by_rules(question, chosen, kept, profile, conversation)
+        asked = Asked(question, chosen, kept, models=planning, conversation=conversation)
+        request = self._requests.request(replace(asked, goal="pack", option_profile=profile))
+        result = self.runs.wait(self.runs.start(request, traced=False))
+        if result.pack is None:
+            raise WorkFailed(result.failure.message if result.failure else "The evidence could not be gathered.")
+        return result.pack
+
+    def _pack_by_rules(
+        self,
+        question: str,
+        chosen: PackOptions,
+        filters: Filters,
+        profile: ProfileName,
+        conversation: Conversation | None,
+    ) -> ResearchPack:
         from citewell.packs.build import PackBuilder
         from citewell.packs.topic_brief import TopicBriefs, with_brief
-        from citewell.planning.chat_prompt import checked_prompt
+        from citewell.planning.chat_prompt import asked_in, prompt_of
         from citewell.planning.strategy import plan_question
         from citewell.synthesis.answerability import with_estimate
 
-        chosen = options or PackOptions()
-        limits = self._limits(profile, chosen)
-        question = self._masker.mask(question)
-        prompt = checked_prompt(check_question(question))
+        typed = self._masker.mask(check_question(question))
+        prompt = prompt_of(*asked_in(typed, self._masker.mask_value(conversation)))
         plan = plan_question(
-            *(prompt, filters or Filters(), limits),
-            topic=_topic(chosen.topic),
+            *(prompt, filters, self._requests.limits(profile, chosen)),
+            topic=checked_topic(chosen.topic),
             include_topic_brief=chosen.topic_brief,
         )
         use = self._semantic_use(chosen.semantic)
         with self.corpus.snapshot():
-            pack = with_estimate(PackBuilder(self.corpus, use, self.semantic_lane, self.reranker).build(question, plan))
+            builder = PackBuilder(self.corpus, use, self.semantic_lane, self.reranker)
+            pack = with_estimate(builder.build(prompt.current, plan))
             if plan.include_topic_brief and plan.topic:
                 pack = with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
         return self._masker.mask_value(pack)
 
-    def _limits(self, profile: ProfileName, chosen: PackOptions) -> Limits:
-        """How much a pack holds: what the caller chose, else what is set, else what the surface has."""
-        window = chosen.max_chars_per_doc
-        if window is None and profile == "cli":
-            window = self.settings.max_chars_per_doc
-        return OPTION_PROFILES[profile].limits(chosen.limit, window, chosen.include_related, chosen.related_limit)
+    def explain(self, pack: ResearchPack) -> Explanation:
+        """Why a search came to what it came to, in sentences and without a model; also where it found nothing."""
+        from citewell.packs.explaining import explain_pack
+
+        return explain_pack(pack)
+
+    def start_synthesis(
+        self,
+        question: str,
+        pack: ResearchPack,
+        *,
+        model: str = "",
+        max_evidence_chars: int | None = None,
+        surface: Surface = "web_research_api",
+    ) -> str:
+        """Begin to answer from the rows of a pack, each read anew by key and hash; nothing is recorded on disk."""
+        from citewell.domain.runs import ModelChoice
+        from citewell.packs.rereading import given_rows
+        from citewell.runner.requests import Asked
+
+        if pack.schema_version != PACK_SCHEMA_VERSION:
+            raise BadInput(f"The pack is {pack.schema_version}; this version reads {PACK_SCHEMA_VERSION}.")
+        asked = Asked(question, surface=surface, max_evidence_chars=max_evidence_chars, goal="synthesis")
+        chosen = replace(asked, models=ModelChoice(model or None, planner=False), given=given_rows(pack))
+        return self.runs.start(self._requests.request(chosen), traced=False)
+
+    def synthesize(self, question: str, pack: ResearchPack, **options: Any) -> RunResult:
+        """An answer from the rows of a pack (`start_synthesis`), waited for."""
+        return self.runs.wait(self.start_synthesis(question, pack, **options))
 
     def start_research(
         self,
@@ -456,8 +502,8 @@ class Engine:
         """Begin to answer a question in a recorded run, and return its id; the run outlives whoever asks."""
         request = self.run_request(
             question,
-            options=options,
-            filters=filters,
+            options=options or PackOptions(),
+            filters=filters or Filters(),
             surface=surface,
             profile=profile,
             max_evidence_chars=max_evidence_chars,
@@ -471,72 +517,13 @@ class Engine:
         """Answer a question in a recorded run and watch it; the result comes last. Options as for `start_research`."""
         return self.runs.watched(self.run_request(question, **options), traced=traced)
 
-    def run_request(
-        self,
-        question: str,
-        *,
-        options: PackOptions | None = None,
-        filters: Filters | None = None,
-        surface: Surface = "cli",
-        profile: RunProfile = "local",
-        max_evidence_chars: int | None = None,
-        deadline_seconds: float | None = None,
-        models: ModelChoice | None = None,
-        conversation: Conversation | None = None,
-    ) -> RunRequest:
-        """What a run is to do, checked: everything it depends on beside the corpus."""
-        from citewell.domain.runs import EvidenceReserves, ModelChoice, RunRequest
-        from citewell.planning.chat_prompt import asked_in
-        from citewell.runner.choosing import model_use
-        from citewell.runner.profiles import PROFILES
+    def run_request(self, question: str, **options: Any) -> RunRequest:
+        """What a run is to do, checked; options as for `start_research`."""
+        from citewell.runner.requests import Asked
 
-        evidence_chars = self.settings.max_evidence_chars if max_evidence_chars is None else max_evidence_chars
-        if profile not in PROFILES:
-            raise BadInput(f"The profile '{profile}' is not available.", fix=f"Choose from: {', '.join(PROFILES)}.")
-        chosen = options or PackOptions()
-        if chosen.include_related or chosen.related_limit is not None:
-            raise BadInput(
-                "A run adds linked documents by itself, where what it found asks for them.",
-                fix="Leave include_related and related_limit out, or ask for the evidence alone.",
-            )
-        limits = self._limits("cli", chosen)
-        if chosen.limit is None:
-            limits = replace(limits, limit=PROFILES[profile].rows)
-        check_between("max_evidence_chars", evidence_chars, 500, 500_000)
-        typed = self._masker.mask(canonicalize(check_question(question)))
-        current, told = asked_in(typed, self._masker.mask_value(conversation))
-        deep_seconds = self.settings.deep_research_timeout_seconds
-        deep_citations = self.settings.research_max_citations_deep
-        return RunRequest(
-            question=current,
-            profile=profile,
-            surface=surface,
-            filters=self._recordable(filters or Filters()),
-            limits=limits,
-            max_evidence_chars=evidence_chars,
-            topic=self._masker.mask_value(_topic(chosen.topic)),
-            topic_brief=chosen.topic_brief,
-            deadline_seconds=deep_seconds if deadline_seconds is None and profile == "deep" else deadline_seconds,
-            models=model_use(self.settings, self.chat, models or ModelChoice()),
-            semantic=self._semantic_use(chosen.semantic),
-            conversation=told,
-            original_question=typed if typed != current else "",
-            reserves=EvidenceReserves(
-                self.settings.exact_tag_reserved_chars,
-                self.settings.topic_brief_min_remaining_chars,
-                self.settings.topic_brief_summary_max_chars,
-            ),
-            max_citations=deep_citations if profile == "deep" else self.settings.research_max_citations_chat,
+        return self._requests.request(
+            Asked(question, **{name: one for name, one in options.items() if one is not None})
         )
-
-    def _recordable(self, filters: Filters) -> Filters:
-        """Filters that can be put on record as they are: masked ones would find something else."""
-        if self._masker.mask_value(filters) != filters:
-            raise BadInput(
-                "A filter holds the value of a secret that is set, so the run could not be recorded.",
-                fix="Filter by something else, or search with 'citewell search'.",
-            )
-        return filters
 
     def show_run(self, run_id: str, *, with_events: bool = False) -> RunView:
         """A run as it was, and what became of its sources since."""
@@ -586,14 +573,6 @@ class Engine:
         from citewell.diagnosis import examine
 
         return examine(self.settings, self._open_corpus, self._clock)
-
-
-def _topic(topic: str | None) -> str | None:
-    """A topic the caller named, checked; a blank one is none."""
-    named = " ".join(canonicalize(topic or "").split())
-    if len(named) > MAX_TOPIC_CHARS:
-        raise BadInput(f"The topic has {len(named):,} characters.", fix="Name it in a few words, or ask a question.")
-    return named or None
 
 
 def open_engine(settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None) -> Engine:

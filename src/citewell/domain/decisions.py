@@ -46,6 +46,15 @@ class EvidenceFound:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceReread:
+    """Rows somebody gave, as the store has them; each refused one with the reason."""
+
+    name: ClassVar[str] = "reread"
+    keys: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TopicBriefAdded:
     name: ClassVar[str] = "topic_briefed"
     topic: str
@@ -223,6 +232,7 @@ KnownDecision = (
     CostEstimated
     | SearchesPlanned
     | EvidenceFound
+    | EvidenceReread
     | TopicBriefAdded
     | CoverageJudged
     | RetryMerged

@@ -62,3 +62,19 @@ class EvidenceRow:
     lanes: tuple[Lane, ...] = ()
     related_to: str | None = None
     relationship: Relationship | None = None
+
+
+GivenLane = Literal["primary", "exact_tag", "related"]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRow:
+    """The place of a row somebody else holds: enough to read it anew, and nothing that could be forged."""
+
+    source_key: str
+    content_hash: str
+    start: int
+    end: int
+    lane: GivenLane = "primary"
+    related_to: str | None = None
+    relationship: Relationship | None = None

@@ -95,3 +95,18 @@ class RetrievalReport:
     after_dedupe: int
     reranked_out: tuple[str, ...]
     semantic: SemanticReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a search came to what it came to: what was tried, what is missing, what to try instead."""
+
+    question: str
+    answer_status: Literal["ok", "no_evidence"]
+    summary: str
+    reasons: tuple[str, ...]
+    queries_tried: tuple[str, ...]
+    missing_concepts: tuple[str, ...]
+    unseen_terms: tuple[str, ...]
+    active_filters: tuple[str, ...]
+    suggestions: tuple[str, ...]

@@ -16,7 +16,7 @@ from citewell.domain.answers import (
     Truncation,
 )
 from citewell.domain.chat import ChatPurpose, Price
-from citewell.domain.evidence import Answerability
+from citewell.domain.evidence import Answerability, GivenRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters, Limits
@@ -78,8 +78,8 @@ STAGE_GROUPS: dict[str, StageGroup] = {
 
 Surface = Literal["cli", "web_chat", "web_research_api", "mcp", "eval", "python", "rest", "note"]
 RunProfile = Literal["local", "chat", "deep", "report", "note"]
-# A whole answer, or the evidence alone.
-RunGoal = Literal["answer", "pack"]
+# A whole answer, the evidence alone, or an answer from evidence that is given.
+RunGoal = Literal["answer", "pack", "synthesis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +232,8 @@ class RunRequest:
     # As it was typed, headings and all, where that is more than the question.
     original_question: str = ""
     goal: RunGoal = "answer"
+    # With the goal `synthesis`: where the evidence stands. It is read anew from the store.
+    given: tuple[GivenRow, ...] = ()
     reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
     # None: as many as the profile allows.
     max_citations: int | None = None

@@ -7,6 +7,22 @@ from typing import Literal
 
 from citewell.domain.errors import BadInput
 from citewell.domain.queries import Limits
+from citewell.text.canonical import canonicalize
+
+MAX_TOPIC_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PackOptions:
+    """What a caller may choose about a pack; None leaves the surface's default."""
+
+    limit: int | None = None
+    max_chars_per_doc: int | None = None
+    include_related: bool | None = None
+    related_limit: int | None = None
+    topic: str | None = None
+    topic_brief: bool | None = None
+    semantic: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,14 @@ OPTION_PROFILES: dict[ProfileName, OptionProfile] = {
         limit=10, include_related=True, related_limit=2, max_chars_per_doc=4_000, use_model_planner=True
     ),
 }
+
+
+def checked_topic(topic: str | None) -> str | None:
+    """A topic the caller named, checked; a blank one is none."""
+    named = " ".join(canonicalize(topic or "").split())
+    if len(named) > MAX_TOPIC_CHARS:
+        raise BadInput(f"The topic has {len(named):,} characters.", fix="Name it in a few words, or ask a question.")
+    return named or None
 
 
 def check_between(name: str, value: int, low: int, high: int) -> None:

@@ -100,6 +100,9 @@ def decision_in_words(decision: decided.Decision) -> str:
             return f"planned {len(variants)} searches for {listed(concepts) or 'the question'}"
         case decided.EvidenceFound(keys=keys, recall_note=note):
             return f"rows found: {len(keys)}. {escape(note)}".rstrip()
+        case decided.EvidenceReread(keys=keys, refused=refused):
+            left_out = f"; refused {listed(refused)}" if refused else ""
+            return f"read {len(keys)} given rows anew{left_out}"
         case decided.TopicBriefAdded(topic=topic, nodes=nodes, edges=edges):
             return f"briefed on {escape(topic)}: {nodes} nodes, {edges} edges"
         case decided.CoverageJudged():

@@ -15,7 +15,7 @@ import msgspec
 from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
-from citewell.domain.evidence import EvidenceRow
+from citewell.domain.evidence import EvidenceRow, GivenRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
@@ -44,6 +44,15 @@ class Retrieve:
     plan: QueryPlan
     attempt: int
     semantic: SemanticUse = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadGiven:
+    """Read rows anew that somebody gave by their place."""
+
+    question: str
+    plan: QueryPlan
+    rows: tuple[GivenRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,7 @@ Action = (
     | Ask
     | MergePlan
     | Retrieve
+    | ReadGiven
     | BriefTopic
     | Inspect
     | Expand
@@ -168,7 +178,7 @@ Action = (
 ActionKind = Literal["io", "compute"]
 DeadlineScope = Literal["gathering", "writing", "everything"] | StageGroup
 
-IO_ACTIONS = (Ask, Retrieve, BriefTopic, Inspect, Expand, KeepTexts)
+IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, KeepTexts)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -179,6 +189,7 @@ STAGES: dict[type[Any], Stage] = {
     MakePlan: "plan",
     MergePlan: "plan",
     Retrieve: "retrieve",
+    ReadGiven: "retrieve",
     BriefTopic: "retrieve",
     Inspect: "inspect_top",
     JudgeCoverage: "judge_coverage",
@@ -253,6 +264,14 @@ class PlanMerged:
 class Retrieved:
     pack: ResearchPack
     report: RetrievalReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRead:
+    """What the store has of the given rows; `refused` says which it does not have, and why."""
+
+    pack: ResearchPack
+    refused: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +351,7 @@ Observation = (
     | AskFailed
     | PlanMerged
     | Retrieved
+    | GivenRead
     | TopicBriefed
     | Inspected
     | Expanded
@@ -356,6 +376,7 @@ _OBSERVATIONS: dict[str, type[Any]] = {
         AskFailed,
         PlanMerged,
         Retrieved,
+        GivenRead,
         TopicBriefed,
         Inspected,
         Expanded,

@@ -26,6 +26,7 @@ from citewell.runner.actions import (
     Prepare,
     Prepared,
     ReadDraft,
+    ReadGiven,
     ReadReview,
     Retrieve,
     Reviewed,
@@ -79,7 +80,7 @@ def compute(action: Action) -> Observation:
             return Verified(verify(action.question, action.draft, action.prepared, action.plan, action.max_citations))
         case ReadReview():
             return Reviewed(*read_review(action.reply, action.verification))
-        case Ask() | Retrieve() | BriefTopic() | Inspect() | Expand() | KeepTexts():
+        case Ask() | Retrieve() | ReadGiven() | BriefTopic() | Inspect() | Expand() | KeepTexts():
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:
             assert_never(action)

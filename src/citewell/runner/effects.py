@@ -18,6 +18,7 @@ from citewell.domain.errors import NotFound
 from citewell.domain.ports import Reranker
 from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
+from citewell.packs.rereading import reread
 from citewell.packs.topic_brief import TopicBriefs
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
@@ -27,10 +28,12 @@ from citewell.runner.actions import (
     BriefTopic,
     Expand,
     Expanded,
+    GivenRead,
     Inspect,
     Inspected,
     KeepTexts,
     Observation,
+    ReadGiven,
     Replied,
     Retrieve,
     Retrieved,
@@ -129,6 +132,15 @@ class Effects:
                 builder = PackBuilder(self._store, action.semantic, self._open_lane, self._reranker)
                 pack, report = builder.build_with_report(action.question, action.plan)
                 return Retrieved(with_estimate(pack), report)
+            case ReadGiven():
+                builder = PackBuilder(self._store)
+                found = reread(self._store, action.plan, action.rows)
+                pack = replace(
+                    builder.build(action.question, action.plan),
+                    evidence=found.evidence,
+                    exact_tag_evidence=found.exact_tag_evidence,
+                )
+                return GivenRead(with_estimate(pack), found.refused)
             case BriefTopic():
                 briefs = TopicBriefs(self._store)
                 return TopicBriefed(briefs.brief(action.topic, action.filters, action.seed_limit, action.related_limit))

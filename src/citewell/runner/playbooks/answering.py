@@ -293,7 +293,7 @@ def stop_reason(state: RunState) -> StopReason:
         return state.finishing
     if state.draft is None or state.draft.refused:
         return "no_evidence"
-    if state.judgements and state.judgements[-1].verdict == "enough_evidence":
+    if state.request.goal == "synthesis" or (state.judgements and state.judgements[-1].verdict == "enough_evidence"):
         return "enough_evidence"
     return "weak_evidence_budget_exhausted"
 

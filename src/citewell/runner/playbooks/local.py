@@ -16,6 +16,7 @@ from citewell.domain.decisions import (
     CostEstimated,
     CoverageJudged,
     EvidenceFound,
+    EvidenceReread,
     ExpansionMerged,
     RetryMerged,
     SearchesPlanned,
@@ -41,6 +42,7 @@ from citewell.runner.actions import (
     Expanded,
     Extract,
     FinishRequested,
+    GivenRead,
     Inspect,
     Inspected,
     JudgeCoverage,
@@ -54,6 +56,7 @@ from citewell.runner.actions import (
     Prepare,
     Prepared,
     ReadDraft,
+    ReadGiven,
     ReadReview,
     Replied,
     Retrieve,
@@ -95,8 +98,13 @@ def _estimated_cost(state: RunState) -> Iterator[CostEstimated]:
 def observed(state: RunState, observation: Observation, action: Action) -> Transition:
     """What follows from what was seen; `action` is the one it answers."""
     match observation:
+        case PlanMade(plan=plan) if state.request.goal == "synthesis":
+            read = ReadGiven(state.request.question, plan, state.request.given)
+            return Transition(replace(state, plan=plan), (read,))
         case PlanMade(plan=plan):
             return planning_steps.before_searching(state, plan, _search)
+        case GivenRead(pack=pack, refused=refused):
+            return _given(state, pack, refused)
         case Replied(reply=reply):
             return _replied(state, reply, action)
         case AskFailed():
@@ -137,6 +145,15 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             return waiting(state)  # the kernel deals with these before a playbook sees them
         case _:
             assert_never(observation)
+
+
+def _given(state: RunState, pack: ResearchPack, refused: tuple[tuple[str, str], ...]) -> Transition:
+    """Evidence that was given and read anew: on to the answer."""
+    warnings = (*state.warnings, "evidence_refused") if refused else state.warnings
+    after = replace(state, pack=pack, warnings=warnings, rejected={**state.rejected, **dict(refused)})
+    after = replace(after, retrieved_keys=_seen(after, pack))
+    keys = tuple(row.source_key for row in pack.evidence)
+    return answering.prepare(after, (EvidenceReread(keys, tuple(f"{key}: {why}" for key, why in refused)),))
 
 
 def _search(state: RunState, plan: QueryPlan) -> Transition:

@@ -104,7 +104,19 @@ def research(
     filters = filters_from(chosen)
     with engine(ctx) as opened:
         if retrieval_only:
-            pack = opened.research_pack(question, options=options, filters=filters)
+            models = ModelChoice(None, planner, planner_model, planner_timeout)
+            pack = opened.research_pack(
+                question,
+                options=options,
+                filters=filters,
+                use_model_planner=bool(planner_model) if planner is None else planner,
+                models=models,
+            )
+            if planner and pack.query_plan.planner_status == "off":
+                raise BadInput(
+                    "No model is chosen that could plan.",
+                    fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL.",
+                )
             print_json(pack) if as_json else print_pack(pack, explain=explain)
             return 0
         if timeout is not None and not 0 < timeout < 86_400:
@@ -138,9 +150,6 @@ _ONLY_IN_RUNS = {
     "no_trace": "--no-trace",
     "keep_all_traces": "--keep-all-traces",
     "max_evidence_chars": "--max-evidence-chars",
-    "planner": "--planner",
-    "planner_model": "--planner-model",
-    "planner_timeout": "--planner-timeout",
 }
 _ONLY_IN_PACKS = {"include_related": "--include-related", "related_limit": "--related-limit"}
 
@@ -169,6 +178,8 @@ def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
         raise BadInput("--related-limit does nothing without --include-related.", fix="Add --include-related.")
     if chosen["planner"] is False and (named := given({"planner_model": "--planner-model"})):
         raise BadInput("--planner-model names a model that --no-planner leaves out.", fix="Leave one of them out.")
+    if retrieval_only and chosen["planner_timeout"] is not None and not (chosen["planner"] or chosen["planner_model"]):
+        raise BadInput("A time for planning does nothing where no model plans.", fix="Add --planner, or leave it out.")
     if chosen["no_trace"] and chosen["keep_all_traces"]:
         raise BadInput("--keep-all-traces does nothing with --no-trace.", fix="Leave one of them out.")
 
