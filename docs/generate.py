@@ -20,7 +20,7 @@ PAGES = (
     "ARCHITECTURE.md",
     *(
         f"docs/{name}.md"
-        for name in ("commands", "settings", "models", "research-pack", "runs", "questions", "families")
+        for name in ("commands", "settings", "models", "research-pack", "runs", "python", "questions", "families")
     ),
 )
 

@@ -1,3 +1,26 @@
 """Citewell: answers from what you have saved, every sentence bound to the passage that supports it."""
 
-__version__ = "0.2.0"
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from citewell.version import __version__
+
+if TYPE_CHECKING:
+    from citewell.domain.errors import CitewellError
+    from citewell.public import Citewell
+
+__all__ = ["Citewell", "CitewellError", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, imported when they are first used: a search from a cold shell needs none of them."""
+    if name == "Citewell":
+        from citewell.public import Citewell
+
+        return Citewell
+    if name == "CitewellError":
+        from citewell.domain.errors import CitewellError
+
+        return CitewellError
+    raise AttributeError(f"module 'citewell' has no attribute {name!r}")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import apsw
 
-from citewell import __version__
 from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.library import Check, DoctorReport
@@ -26,6 +25,7 @@ from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings, unused_settings, view_settings
+from citewell.version import __version__
 
 OpenCorpus = Callable[[], CorpusStore]
 

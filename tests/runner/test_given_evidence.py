@@ -1,4 +1,4 @@
-"""What the engine's doors ask of it: packs planned with a model, answers from a given pack, explanations, follow-ups."""
+"""What the engine's doors ask of it: packs planned with a model, answers from a given pack, explanations."""
 
 from __future__ import annotations
 

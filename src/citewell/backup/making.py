@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from citewell import __version__
 from citewell.backup.contents import (
     CORPUS,
     DATABASES,
@@ -36,6 +35,7 @@ from citewell.domain.library import Problem
 from citewell.domain.ports import Clock
 from citewell.recording.folders import TRACES, sync_folder
 from citewell.recording.trace import read_trace
+from citewell.version import __version__
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MADE_ON_UNIX = 3

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import SourceType
+from citewell.domain.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,28 @@ class Filters:
     @property
     def is_empty(self) -> bool:
         return self == Filters()
+
+
+def checked_filters(filters: Filters) -> Filters:
+    """The filters, or a clear refusal of a date that is none and of a blank path or domain."""
+    for name, value in (("since", filters.since), ("until", filters.until)):
+        if value is not None and not _is_day(value):
+            raise BadInput(f"--{name} is '{value}'.", fix="Write a date as 2024, 2024-05 or 2024-05-31.")
+    for name, values in (("not-in", filters.exclude_paths), ("not-from", filters.exclude_domains)):
+        # A blank one would leave out everything or nothing.
+        if any(not value.strip().strip("/") for value in values):
+            raise BadInput(f"--{name} is empty.", fix=f"Name what to leave out, for example: --{name} Archive")
+    return filters
+
+
+def _is_day(value: str) -> bool:
+    """Whether a date that may lack its day or month is in the calendar."""
+    if not re.fullmatch(r"\d{4}(?:-\d{2}(?:-\d{2})?)?", value):
+        return False
+    year, month, day = (int(part) for part in f"{value}-01-01"[:10].split("-"))
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = (31, 29 if is_leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx2
 
-from citewell import __version__
 from citewell.models.endpoints import Endpoint
+from citewell.version import __version__
 
 CONNECT_SECONDS = 10.0
 _SENT = frozenset(

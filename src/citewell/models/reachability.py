@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from citewell import __version__
 from citewell.models import faults
 from citewell.models.endpoints import Endpoint
+from citewell.version import __version__
 
 SECONDS = 2.0
 _MAX_BYTES = 5_000_000

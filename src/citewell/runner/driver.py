@@ -14,7 +14,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from citewell import __version__
 from citewell.domain.errors import CitewellError
 from citewell.domain.events import Entry, RunResumed
 from citewell.domain.ports import Clock
@@ -35,6 +34,7 @@ from citewell.runner.display import Display
 from citewell.runner.machine import Machine, Step, stage_group_spent
 from citewell.runner.playback import Position, control_entry, entries_after, observation_entry
 from citewell.runner.state import PHASES, Phase, RunState
+from citewell.version import __version__
 
 # Performs an io action; text that a model writes is told as it comes.
 Perform = Callable[[Action, Callable[[str], None]], Awaitable[Observation]]

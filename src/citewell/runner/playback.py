@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from citewell import __version__
 from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.events import (
     ActionAbandoned,
@@ -46,6 +45,7 @@ from citewell.runner.compute import compute
 from citewell.runner.machine import Machine, Step
 from citewell.runner.result import result_of
 from citewell.runner.state import RunState
+from citewell.version import __version__
 
 # Raised when a log made by the version before can no longer be gone on with.
 RESUME_FORMAT = 2

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from citewell import __version__
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
 from citewell.domain.events import Entry, RunFinished, RunStarted
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
 from citewell.runner.actions import digest
 from citewell.runner.state import RunState
 from citewell.synthesis.prompt import PROMPT_VERSION
+from citewell.version import __version__
 
 EXTRACTIVE_VERSION = "extractive.v1"
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from citewell import __version__
 from citewell.domain.errors import BadInput, CitewellError, Interrupted, LeaseLost, StoreFull, WorkFailed
 from citewell.domain.events import Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
 from citewell.domain.ports import Clock
@@ -59,6 +58,7 @@ from citewell.runner.playback import (
 )
 from citewell.runner.result import cancelled_result, result_of
 from citewell.runner.state import RunState
+from citewell.version import __version__
 
 # Runs one process executes at the same time; further ones wait in the queue.
 MAX_RUNNING = 20

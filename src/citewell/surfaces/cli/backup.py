@@ -27,7 +27,7 @@ def backup(ctx: click.Context, file: Path, force: bool, as_json: bool) -> None:
       citewell backup ~/backups/citewell-2026-05-31.zip
     """
     with engine(ctx) as opened:
-        report = opened.backup(file, force=force)
+        report = opened.corpus.backup(file, force=force)
     if as_json:
         print_json(report)
         return
@@ -58,7 +58,7 @@ def restore(ctx: click.Context, file: Path, force: bool, as_json: bool) -> None:
       citewell restore ~/backups/citewell-2026-05-31.zip --force
     """
     with engine(ctx) as opened:
-        report = opened.restore(file, force=force)
+        report = opened.corpus.restore(file, force=force)
     if as_json:
         print_json(report)
         return

@@ -8,10 +8,10 @@ from threading import Event
 
 import click
 
-from citewell.app import Engine
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput
 from citewell.domain.library import AddReport, CorpusStatus
+from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
 from citewell.surfaces.cli.embed import STOPPED, encode_after_add
 from citewell.surfaces.cli.options import engine, json_option
@@ -85,7 +85,7 @@ def _follow(
         raise BadInput("--watch follows one path at a time.", fix="Run it once for each folder.")
     reports: list[AddReport] = []
     with engine(ctx) as opened:
-        events = opened.watch(
+        events = opened.corpus.watch(
             _path(paths[0]), Event(), collection=collection, source_type=source_type, excludes=excludes
         )
         try:
@@ -110,7 +110,7 @@ def _path(path: str) -> Path:
 
 
 def _add_one(
-    opened: Engine,
+    opened: Citewell,
     path: Path,
     collection: str | None,
     source_type: SourceType | None,
@@ -119,7 +119,7 @@ def _add_one(
     verbose: bool,
 ) -> AddReport:
     with sync_bar(f"Adding {path.name or path}") as bar:
-        for event in opened.add(path, collection=collection, source_type=source_type, excludes=excludes):
+        for event in opened.corpus.sync(path, collection=collection, source_type=source_type, excludes=excludes):
             if isinstance(event, AddReport):
                 return event
             bar.show(event)
@@ -182,7 +182,7 @@ def status(ctx: click.Context, problems: bool, secrets: bool, as_json: bool) -> 
       citewell status --json | jq '.files[] | select(.status == "failed")'
     """
     with engine(ctx) as opened:
-        found = opened.status(with_secrets=secrets)
+        found = opened.corpus.status(with_secrets=secrets)
     if problems:
         shown = tuple(file for file in found.files if file.status in ("skipped", "failed"))
         found = replace(found, files=shown, excluded=())
@@ -218,7 +218,7 @@ def _print_secrets(found: CorpusStatus) -> None:
 def collections(ctx: click.Context, as_json: bool) -> None:
     """List the folders that were added, with how much each holds."""
     with engine(ctx) as opened:
-        found = opened.collections()
+        found = opened.corpus.collections()
     if as_json:
         print_json(found)
         return
@@ -242,7 +242,7 @@ def remove(ctx: click.Context, names: tuple[str, ...], purge: bool, as_json: boo
       citewell remove note:vault/diary/2019-01-01
     """
     with engine(ctx) as opened:
-        report = opened.remove(names, purge=purge)
+        report = opened.corpus.remove(*names, purge=purge)
     if as_json:
         print_json(report)
         return
@@ -260,7 +260,7 @@ def remove(ctx: click.Context, names: tuple[str, ...], purge: bool, as_json: boo
 def stats(ctx: click.Context, as_json: bool) -> None:
     """Count documents, chunks, links, tags and languages."""
     with engine(ctx) as opened:
-        found = opened.stats()
+        found = opened.corpus.stats()
     if as_json:
         print_json(found)
         return

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import click
 
-from citewell.app import Engine, open_engine
 from citewell.domain.library import AddReport
 from citewell.domain.run_reports import DemoReport
 from citewell.domain.runs import RunResult
 from citewell.evals.sample import sample_corpus
-from citewell.settings import load_settings
+from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, print_json, print_text, style
 from citewell.surfaces.cli.execution import execute
@@ -40,7 +39,7 @@ def demo(ctx: click.Context, as_json: bool) -> None:
     one), so your own corpus is never touched.
     """
     with _data_dir(ctx.find_root().obj) as folder:
-        engine = open_engine(load_settings(folder))
+        engine = Citewell(folder, surface="cli")
         try:
             _show(engine, as_json=as_json)
         finally:
@@ -56,7 +55,7 @@ def _data_dir(chosen: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _show(engine: Engine, *, as_json: bool) -> None:
+def _show(engine: Citewell, *, as_json: bool) -> None:
     report = _add_sample(engine)
     note(
         f"Indexed one person's notes, saved pages and PDFs: {report.documents} documents in {report.chunks} chunks,"
@@ -64,7 +63,7 @@ def _show(engine: Engine, *, as_json: bool) -> None:
     )
     answers: list[RunResult] = []
     for question in QUESTIONS:
-        result = execute(engine, engine.start_research(question), quiet=True)
+        result = execute(engine, engine.start(question), quiet=True)
         answers.append(result)
         if not as_json:
             print_answer(result)
@@ -84,8 +83,8 @@ def _program() -> str:
     return "citewell" if shutil.which("citewell") else os.path.relpath(Path(sys.executable).parent / "citewell")
 
 
-def _add_sample(engine: Engine) -> AddReport:
-    for event in engine.add(sample_corpus(), collection="skelday"):
+def _add_sample(engine: Citewell) -> AddReport:
+    for event in engine.corpus.sync(sample_corpus(), collection="skelday"):
         if isinstance(event, AddReport):
             return event
     raise AssertionError("a sync ends with its report")

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import click
 
-from citewell.app import Engine
 from citewell.domain.errors import CitewellError
 from citewell.domain.library import EncodeProgress, EncodeReport
+from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, print_json, print_text
 from citewell.surfaces.cli.options import engine, json_option
 
@@ -41,17 +41,17 @@ def embed(ctx: click.Context, as_json: bool) -> None:
     )
 
 
-def encode(opened: Engine) -> EncodeReport:
+def encode(opened: Citewell) -> EncodeReport:
     """Encode what is left, with a bar on a terminal."""
     with _bar() as show:
-        for event in opened.encode():
+        for event in opened.corpus.encode():
             if isinstance(event, EncodeReport):
                 return event
             show(event)
     raise AssertionError("encoding ends with its report")
 
 
-def encode_after_add(opened: Engine) -> bool:
+def encode_after_add(opened: Citewell) -> bool:
     """Encode what was added, where the settings ask for it; whether it was left to run to its end.
 
     What was added is found by its words in any case, so nothing that goes wrong here undoes or fails the `add`.
@@ -61,7 +61,7 @@ def encode_after_add(opened: Engine) -> bool:
     try:
         encode(opened)
     except KeyboardInterrupt:
-        left = opened.corpus.vectors.coverage().left
+        left = opened.corpus.vectors_left()
         note(f"Stopped encoding: {left:,} passages left, found by their words meanwhile. 'citewell embed' goes on.")
         return False
     except CitewellError as error:

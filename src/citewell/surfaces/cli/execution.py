@@ -7,16 +7,16 @@ import os
 import signal
 import sys
 
-from citewell.app import Engine
 from citewell.domain.errors import Interrupted
 from citewell.domain.runs import RunResult
+from citewell.public import Citewell
 from citewell.surfaces.cli.console import note
 from citewell.surfaces.cli.progress import progress_line
 
 EXIT_CANCELLED = 130
 
 
-def execute(engine: Engine, run_id: str, *, quiet: bool, after: int = -1) -> RunResult:
+def execute(engine: Citewell, run_id: str, *, quiet: bool, after: int = -1) -> RunResult:
     """Watch a run this process executes to its end, or leave it resumable when interrupted."""
     # Not asyncio.run: it would wait for a thread that waits for a lock, though the run was told to stop.
     loop = asyncio.new_event_loop()
@@ -26,7 +26,7 @@ def execute(engine: Engine, run_id: str, *, quiet: bool, after: int = -1) -> Run
         loop.close()
 
 
-async def _execute(engine: Engine, run_id: str, *, quiet: bool, after: int) -> RunResult:
+async def _execute(engine: Citewell, run_id: str, *, quiet: bool, after: int) -> RunResult:
     loop = asyncio.get_running_loop()
     watching = asyncio.ensure_future(_watch(engine, run_id, quiet=quiet, after=after))
 
@@ -51,7 +51,7 @@ async def _execute(engine: Engine, run_id: str, *, quiet: bool, after: int) -> R
         loop.remove_signal_handler(signal.SIGTERM)
 
 
-async def _watch(engine: Engine, run_id: str, *, quiet: bool, after: int) -> RunResult:
+async def _watch(engine: Citewell, run_id: str, *, quiet: bool, after: int) -> RunResult:
     async for event in engine.runs.follow(run_id, after, until="left"):
         line = progress_line(event)
         if line and not quiet:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from citewell import __version__
 from citewell.domain.errors import BadInput, CitewellError, Interrupted, NotFound, Unavailable
 from citewell.surfaces.cli.console import note, print_json
 from citewell.surfaces.wire import error_document
+from citewell.version import __version__
 
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_NOT_FOUND, EXIT_UNAVAILABLE, EXIT_CANCELLED = 1, 2, 3, 4, 130
 

@@ -45,7 +45,7 @@ def search(
       citewell search "kelp" --tag farm/kelp --json
     """
     with engine(ctx) as opened:
-        found = opened.search(query, limit=limit, filters=filters_from(chosen), mode=mode)
+        found = opened.corpus.search(query, limit=limit, filters=filters_from(chosen), mode=mode)
     for warning in found.warnings:
         note(warning)
     if as_json:
@@ -150,10 +150,12 @@ def get(
     """
     with engine(ctx) as opened:
         if len(keys) == 1:
-            (document,) = opened.get(keys, query=query, content_mode=content_mode, max_chars=max_chars).documents
+            (document,) = opened.corpus.get(
+                *keys, query=query, content_mode=content_mode, max_chars=max_chars
+            ).documents
             found: DocumentView | DocumentEntries = document
         else:
-            found = opened.get_many(keys, query=query, content_mode=content_mode, max_chars=max_chars)
+            found = opened.corpus.get_many(*keys, query=query, content_mode=content_mode, max_chars=max_chars)
             _refuse_if_all_missing(found)
     if as_json:
         print_json(found)
@@ -205,7 +207,7 @@ def related(ctx: click.Context, key: str, limit: int, as_json: bool) -> None:
       citewell related note:vault/projects/tide-gauge
     """
     with engine(ctx) as opened:
-        found = opened.related(key, limit=limit)
+        found = opened.corpus.related(key, limit=limit)
     if as_json:
         print_json(found)
         return

@@ -7,10 +7,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from citewell.app import Engine, PackOptions
+from citewell.app import PackOptions
 from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import ModelChoice, RunProfile, RunResult
+from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, style
 from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option, warn_of_unused
@@ -105,7 +106,7 @@ def research(
     with engine(ctx) as opened:
         if retrieval_only:
             models = ModelChoice(None, planner, planner_model, planner_timeout)
-            pack = opened.research_pack(
+            pack = opened.pack(
                 question,
                 options=options,
                 filters=filters,
@@ -119,18 +120,31 @@ def research(
                 )
             print_json(pack) if as_json else print_pack(pack, explain=explain)
             return 0
-        if timeout is not None and not 0 < timeout < 86_400:
-            raise BadInput(f"--timeout is {timeout}.", fix="Give the run at least a second or two.")
         warn_of_unused(opened)
-        run_id = opened.start_research(
+        run_id = opened.start(
             question,
-            options=options,
-            filters=filters,
             profile=profile,
+            limit=limit,
+            max_chars_per_doc=max_chars_per_doc,
+            source_types=filters.source_types,
+            tags=filters.tags,
+            collections=filters.collections,
+            only=filters.only,
+            since=filters.since,
+            until=filters.until,
+            not_in=filters.exclude_paths,
+            not_from=filters.exclude_domains,
+            topic=topic,
+            topic_brief=topic_brief,
+            planner=planner,
+            planner_model=planner_model,
+            planner_timeout=planner_timeout,
+            model=model,
             max_evidence_chars=max_evidence_chars,
-            deadline_seconds=timeout,
-            traced=not no_trace,
-            models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost),
+            max_cost=max_cost,
+            timeout=timeout,
+            semantic=not no_semantic,
+            trace=not no_trace,
         )
         result = execute(opened, run_id, quiet=not wants_progress())
         if not no_trace:
@@ -184,10 +198,10 @@ def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
         raise BadInput("--keep-all-traces does nothing with --no-trace.", fix="Leave one of them out.")
 
 
-def _put_old_runs_away(opened: Engine, *, keep_all: bool) -> None:
+def _put_old_runs_away(opened: Citewell, *, keep_all: bool) -> None:
     """Prune; the answer is there, so whatever fails is only told."""
     try:
-        opened.prune_runs(keep_all=keep_all)
+        opened.runs.prune(keep_all=keep_all)
     except Exception as error:  # noqa: BLE001  nothing that goes wrong while tidying up may hide the answer
         said = error.message if isinstance(error, CitewellError) else f"{type(error).__name__}: {error}"
         note(f"citewell: old runs could not be put away: {opened.without_secrets(said)}")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from citewell.app import Engine
 from citewell.domain.events import RunEvent
 from citewell.domain.run_reports import RunDiff
 from citewell.domain.runs import RunResult
+from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text
 from citewell.surfaces.cli.execution import execute, wants_progress
@@ -38,7 +38,7 @@ def runs() -> None:
 def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
     """List the latest runs."""
     with engine(ctx) as opened:
-        found = opened.runs.latest(limit)
+        found = opened.runs.list(limit)
     if as_json:
         print_json(found)
         return
@@ -59,7 +59,7 @@ def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, as_js
     with engine(ctx) as opened:
         if follow:
             asyncio.run(_follow(opened.runs.follow(run_id, until="left"), quiet=as_json))
-        view = opened.show_run(run_id, with_events=with_events)
+        view = opened.runs.show(run_id, with_events=with_events)
     if as_json:
         print_json(view)
         return
@@ -87,7 +87,7 @@ def resume(ctx: click.Context, run_id: str, as_json: bool) -> int:
     return show_result(result, as_json)
 
 
-def _resumed(opened: Engine, run_id: str, *, finish: bool = False) -> RunResult:
+def _resumed(opened: Citewell, run_id: str, *, finish: bool = False) -> RunResult:
     """Go on with a run and watch it from where it left off."""
     seen = opened.runs.resume(run_id, finish=finish)
     return execute(opened, run_id, quiet=not wants_progress(), after=seen)
@@ -100,8 +100,8 @@ def _resumed(opened: Engine, run_id: str, *, finish: bool = False) -> RunResult:
 def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
     """Answer now with what is there: asks a running run, or finishes an interrupted one."""
     with engine(ctx) as opened:
-        if opened.show_run(run_id).summary.status == "running":
-            print_report = opened.runs.control(run_id, "finish")
+        if opened.runs.show(run_id).summary.status == "running":
+            print_report = opened.runs.finish(run_id)
             print_json(print_report) if as_json else print_text(f"Asked run {run_id} to finish.")
             return 0
         result = _resumed(opened, run_id, finish=True)
@@ -115,7 +115,7 @@ def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
 def cancel(ctx: click.Context, run_id: str, as_json: bool) -> None:
     """Stop a run. What it gathered stays on record."""
     with engine(ctx) as opened:
-        report = opened.runs.control(run_id, "cancel")
+        report = opened.runs.cancel(run_id)
     if as_json:
         print_json(report)
         return
@@ -207,7 +207,7 @@ def export(ctx: click.Context, run_id: str, output: Path | None, as_json: bool) 
 def prune(ctx: click.Context, keep_all_traces: bool, as_json: bool) -> None:
     """Put away old runs: the latest 500 stay, the rest go after 180 days (both are settings)."""
     with engine(ctx) as opened:
-        report = opened.prune_runs(keep_all=keep_all_traces)
+        report = opened.runs.prune(keep_all=keep_all_traces)
     if as_json:
         print_json(report)
         return

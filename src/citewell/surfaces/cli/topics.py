@@ -34,7 +34,9 @@ def topics(
       citewell topics tide-gauge --tag project --json
     """
     with engine(ctx) as opened:
-        brief = opened.topic_brief(topic, seed_limit=limit, related_limit=related_limit, filters=filters_from(chosen))
+        brief = opened.corpus.topic_brief(
+            topic, seed_limit=limit, related_limit=related_limit, filters=filters_from(chosen)
+        )
     if as_json:
         print_json(brief)
         return
@@ -90,7 +92,7 @@ def entities(ctx: click.Context, /, name: str, limit: int | None, as_json: bool,
       citewell entities @kelpwife --json
     """
     with engine(ctx) as opened:
-        found = opened.entity_map(name, limit=limit, filters=filters_from(chosen))
+        found = opened.corpus.entity_map(name, limit=limit, filters=filters_from(chosen))
     if as_json:
         print_json(found)
         return

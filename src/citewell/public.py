@@ -1,0 +1,431 @@
+"""Citewell from Python: `from citewell import Citewell`. The command line is written with the same objects.
+
+    with Citewell("data-folder") as cw:
+        cw.add("notes")
+        answer = cw.research("How many passengers did the Halvard carry?")
+        print(answer.answer, answer.citations[0].quote, answer.run_id)
+
+`cw.corpus` holds what can be done with documents, `cw.runs` what can be done with recorded runs. Methods block unless
+they are asynchronous; results are typed, frozen values, the same documents that `--json` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from citewell.app import Engine, PackOptions, open_engine
+from citewell.domain.errors import BadInput
+from citewell.domain.queries import Filters, checked_filters
+from citewell.settings import Settings, load_settings, setting_fields
+
+if TYPE_CHECKING:
+    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.documents import ContentMode, SourceType
+    from citewell.domain.events import RunEvent
+    from citewell.domain.library import (
+        AddReport,
+        CollectionList,
+        CorpusStatus,
+        DoctorReport,
+        EncodeProgress,
+        EncodeReport,
+        RemoveReport,
+        Stats,
+        SyncProgress,
+    )
+    from citewell.domain.packs import Explanation, ResearchPack
+    from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
+    from citewell.domain.run_reports import (
+        ControlReport,
+        ExportReport,
+        PruneSummary,
+        ReplayReport,
+        RunDiff,
+        RunList,
+        RunView,
+    )
+    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, Surface
+    from citewell.domain.topics import EntityMap, TopicBrief
+
+Place = str | Path
+History = Sequence[str | Mapping[str, str]]
+
+
+class Citewell:
+    """A data folder, opened: documents to add and search, questions to ask, runs to look at."""
+
+    def __init__(self, data_dir: Place | None = None, *, surface: Surface = "python", **settings: Any) -> None:
+        """Settings are keywords (`model="ollama:qwen3:8b"`); what is not given comes as it does for the program."""
+        self._engine = open_engine(_settings(data_dir, settings))
+        self._surface = surface
+        self.corpus = Corpus(self._engine)
+        self.runs = Runs(self._engine)
+
+    @property
+    def settings(self) -> Settings:
+        return self._engine.settings
+
+    def close(self) -> None:
+        """Close every file. A run that is still executed here is interrupted and can be resumed."""
+        self._engine.close()
+
+    def __enter__(self) -> Citewell:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Citewell:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.close)
+
+    def add(self, *paths: Place, **options: Any) -> AddReport:
+        """Bring the corpus up to date with files or folders; options as for `corpus.sync`. The last one's report."""
+        report: AddReport | None = None
+        for path in paths:
+            report = self.corpus.add(path, **options)
+        if report is None:
+            raise BadInput("Nothing was named to add.", fix="Name a file or a folder.")
+        return report
+
+    def search(self, query: str, **options: Any) -> SearchResult:
+        """Documents that match a query, best first; options as for `corpus.search`."""
+        return self.corpus.search(query, **options)
+
+    def research(self, question: str, **options: Any) -> RunResult:
+        """Answer a question in a recorded run and wait for it; options as for `start`."""
+        return self.runs.wait(self.start(question, **options))
+
+    async def research_async(self, question: str, **options: Any) -> RunResult:
+        """The same without blocking the event loop."""
+        import asyncio
+
+        run_id = await asyncio.to_thread(lambda: self.start(question, **options))
+        return await asyncio.to_thread(self.runs.wait, run_id)
+
+    async def stream(self, question: str, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
+        """Answer a question and see every event of the run as it comes; the result comes last.
+
+        Who stops listening leaves the run alone: it goes on, and `runs` has its result.
+        """
+        import asyncio
+
+        run_id = await asyncio.to_thread(lambda: self.start(question, **options))
+        async for event in self.runs.follow(run_id):
+            yield event
+        yield await asyncio.to_thread(self.runs.wait, run_id)
+
+    def start(
+        self,
+        question: str,
+        *,
+        profile: RunProfile = "local",
+        limit: int | None = None,
+        max_chars_per_doc: int | None = None,
+        source_types: Sequence[SourceType] = (),
+        tags: Sequence[str] = (),
+        collections: Sequence[str] = (),
+        only: Sequence[str] = (),
+        since: str | None = None,
+        until: str | None = None,
+        not_in: Sequence[str] = (),
+        not_from: Sequence[str] = (),
+        topic: str | None = None,
+        topic_brief: bool | None = None,
+        planner: bool | None = None,
+        planner_model: str | None = None,
+        planner_timeout: float | None = None,
+        model: str | None = None,
+        max_evidence_chars: int | None = None,
+        max_cost: float | None = None,
+        timeout: float | None = None,
+        semantic: bool = True,
+        trace: bool = True,
+        history: History = (),
+        pinned: Sequence[str] = (),
+    ) -> str:
+        """Begin to answer a question and return the run's id; the options of `citewell research`, in snake case.
+
+        `history` holds the earlier questions of a conversation, oldest first (texts, or `{"id": …, "question": …}`),
+        `pinned` the keys of documents that must be among the evidence.
+        """
+        from citewell.domain.runs import ModelChoice
+
+        if timeout is not None and not 0 < timeout < 86_400:
+            raise BadInput(f"The time of the run (--timeout) is {timeout} s.", fix="Give it at least a second or two.")
+        return self._engine.start_research(
+            question,
+            options=PackOptions(limit, max_chars_per_doc, None, None, topic, topic_brief, semantic),
+            filters=_filters(source_types, tags, collections, only, since, until, not_in, not_from),
+            surface=self._surface,
+            profile=profile,
+            max_evidence_chars=max_evidence_chars,
+            deadline_seconds=timeout,
+            traced=trace,
+            models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost),
+            conversation=_conversation(history, pinned),
+        )
+
+    def pack(
+        self,
+        question: str,
+        *,
+        options: PackOptions | None = None,
+        filters: Filters | None = None,
+        use_model_planner: bool | None = None,
+        models: ModelChoice | None = None,
+        option_profile: Literal["cli", "web"] = "cli",
+        history: History = (),
+        pinned: Sequence[str] = (),
+    ) -> ResearchPack:
+        """The evidence for a question, without an answer and without a record."""
+        return self._engine.research_pack(
+            question,
+            options=options,
+            filters=filters,
+            profile=option_profile,
+            use_model_planner=use_model_planner,
+            models=models,
+            conversation=_conversation(history, pinned),
+        )
+
+    def synthesize(
+        self, question: str, pack: ResearchPack, *, model: str = "", max_evidence_chars: int | None = None
+    ) -> RunResult:
+        """An answer from the rows of a pack, each read anew from the corpus by key and hash; nothing is recorded."""
+        return self._engine.synthesize(question, pack, model=model, max_evidence_chars=max_evidence_chars)
+
+    def explain(self, pack: ResearchPack) -> Explanation:
+        """Why a search came to what it came to; also where it found nothing."""
+        return self._engine.explain(pack)
+
+    def doctor(self) -> DoctorReport:
+        """What is configured, reachable and missing, with the fix for each."""
+        return self._engine.doctor()
+
+    def without_secrets(self, text: str) -> str:
+        """A text with the values of secret settings masked."""
+        return self._engine.without_secrets(text)
+
+
+class Corpus:
+    """What can be done with documents."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, path: Place, **options: Any) -> AddReport:
+        """Bring the corpus up to date with a file or folder; options as for `sync`."""
+        from citewell.domain.library import AddReport
+
+        for event in self.sync(path, **options):
+            if isinstance(event, AddReport):
+                return event
+        raise AssertionError("a sync ends with its report")
+
+    def sync(
+        self,
+        path: Place,
+        *,
+        collection: str | None = None,
+        source_type: SourceType | None = None,
+        excludes: Sequence[str] = (),
+    ) -> Iterator[SyncProgress | AddReport]:
+        """The same with its progress; the report comes last."""
+        return self._engine.add(Path(path), collection=collection, source_type=source_type, excludes=excludes)
+
+    def watch(self, path: Place, stop: Event, **options: Any) -> Iterator[SyncProgress | AddReport]:
+        """Add a path, then follow it until told to stop; a report each time it has changed."""
+        return self._engine.watch(Path(path), stop, **options)
+
+    def encode(self) -> Iterator[EncodeProgress | EncodeReport]:
+        """Give every passage that lacks one its vector, for search by meaning; it goes on where it stopped."""
+        return self._engine.encode()
+
+    def vectors_left(self) -> int:
+        """How many passages have no vector yet."""
+        return self._engine.corpus.vectors.coverage().left
+
+    def remove(self, *names: str, purge: bool = False) -> RemoveReport:
+        """Forget documents by key or path, with everything derived from them; `purge` also the runs that hold them."""
+        return self._engine.remove(names, purge=purge)
+
+    def status(self, *, with_secrets: bool = False) -> CorpusStatus:
+        """What is in the corpus, file by file, and why anything was left out."""
+        return self._engine.status(with_secrets=with_secrets)
+
+    def collections(self) -> CollectionList:
+        """The folders that were added, and how many documents each has."""
+        return self._engine.collections()
+
+    def stats(self) -> Stats:
+        """How much of what is in the corpus."""
+        return self._engine.stats()
+
+    def search(
+        self, query: str, *, limit: int = 8, filters: Filters | None = None, mode: SearchMode | None = None
+    ) -> SearchResult:
+        """Documents that match a query, best first, each with the passage that matches."""
+        return self._engine.search(query, limit=limit, filters=filters, mode=mode)
+
+    def get(
+        self, *lookups: str, query: str | None = None, content_mode: ContentMode = "evidence", max_chars: int = 4_000
+    ) -> DocumentList:
+        """Documents by key, or `KEY@CONTENT_HASH` for an earlier text; an unknown key is an error."""
+        return self._engine.get(lookups, query=query, content_mode=content_mode, max_chars=max_chars)
+
+    def get_many(
+        self, *lookups: str, query: str | None = None, content_mode: ContentMode = "evidence", max_chars: int = 4_000
+    ) -> DocumentEntries:
+        """The same, but an unknown key is an entry that says so."""
+        return self._engine.get_many(lookups, query=query, content_mode=content_mode, max_chars=max_chars)
+
+    def related(self, key: str, *, limit: int = 8) -> RelatedResult:
+        """What a document links to and what links to it."""
+        return self._engine.related(key, limit=limit)
+
+    def topic_brief(self, topic: str, **options: Any) -> TopicBrief:
+        """How a topic hangs together in the corpus."""
+        return self._engine.topic_brief(topic, **options)
+
+    def entity_map(self, name: str, **options: Any) -> EntityMap:
+        """What a name means, its other names, and where it is mentioned."""
+        return self._engine.entity_map(name, **options)
+
+    def backup(self, target: Place, *, force: bool = False) -> BackupReport:
+        """Everything of the data folder in one file, without secrets."""
+        return self._engine.backup(Path(target), force=force)
+
+    def restore(self, archive: Place, *, force: bool = False) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
+        return self._engine.restore(Path(archive), force=force)
+
+
+class Runs:
+    """What can be done with recorded runs."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def list(self, limit: int = 20) -> RunList:
+        """The latest runs, newest first."""
+        return self._engine.runs.latest(limit)
+
+    def show(self, run_id: str, *, with_events: bool = False) -> RunView:
+        """A run as it was, and what became of its sources since."""
+        return self._engine.show_run(run_id, with_events=with_events)
+
+    def result(self, run: str) -> RunResult:
+        """The stored result of a finished run, by id or by the path of an exported one."""
+        return self._engine.runs.result(run)
+
+    def wait(self, run_id: str, timeout: float | None = None) -> RunResult:
+        """The result of a run that this process executes, once it has one."""
+        return self._engine.runs.wait(run_id, timeout)
+
+    def follow(
+        self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
+    ) -> AsyncIterator[RunEvent]:
+        """The events of a run that any process executes, from any point on; leaving changes nothing for the run."""
+        return self._engine.runs.follow(run_id, after, until=until)
+
+    def resume(self, run_id: str, *, finish: bool = False) -> int:
+        """Go on with an interrupted run, without repeating what is on record; returns the last entry it had."""
+        return self._engine.runs.resume(run_id, finish=finish)
+
+    def adopt(self) -> tuple[str, ...]:
+        """Take over runs that wait for somebody: queued ones, and those whose process is gone."""
+        return self._engine.runs.adopt()
+
+    def interrupt(self, run_id: str) -> None:
+        """Stop executing a run here; it stays resumable."""
+        self._engine.runs.interrupt(run_id)
+
+    def cancel(self, run_id: str) -> ControlReport:
+        """Stop a run for good. What it gathered stays on record."""
+        return self._engine.runs.control(run_id, "cancel")
+
+    def finish(self, run_id: str) -> ControlReport:
+        """Have a run answer now, with what is there."""
+        return self._engine.runs.control(run_id, "finish")
+
+    def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
+        """Play a run back from its record: the same result byte for byte, or today's code on what it observed."""
+        return self._engine.runs.replay(run, tolerant=tolerant)
+
+    def diff(self, a: str, b: str | None = None, *, ask_models: bool = False) -> RunDiff:
+        """Compare two runs, or a run with what today's corpus and code make of its question."""
+        return self._engine.runs.diff(a, b, ask_models=ask_models)
+
+    def export(self, run_id: str, target: Place) -> ExportReport:
+        """Write a finished run to one file that can be replayed on any machine."""
+        return self._engine.runs.export(run_id, Path(target))
+
+    def prune(self, *, keep_all: bool = False) -> PruneSummary:
+        """Put old runs away by the settings in force."""
+        return self._engine.prune_runs(keep_all=keep_all)
+
+
+def _settings(data_dir: Place | None, chosen: dict[str, Any]) -> Settings:
+    """The settings in force, with what the caller says instead."""
+    known = {entry.name for entry in setting_fields()}
+    if unknown := sorted(chosen.keys() - known):
+        raise BadInput(f"There is no setting {', '.join(unknown)}.", fix=f"Known are: {', '.join(sorted(known))}.")
+    loaded = load_settings(Path(data_dir) if data_dir is not None else None)
+    return replace(loaded, **chosen)
+
+
+def _filters(
+    source_types: Sequence[SourceType],
+    tags: Sequence[str],
+    collections: Sequence[str],
+    only: Sequence[str],
+    since: str | None,
+    until: str | None,
+    not_in: Sequence[str],
+    not_from: Sequence[str],
+) -> Filters:
+    return checked_filters(
+        Filters(
+            source_types=tuple(source_types),
+            tags=tuple(tags),
+            collections=tuple(collections),
+            only=tuple(only),
+            since=since,
+            until=until,
+            exclude_paths=tuple(not_in),
+            exclude_domains=tuple(not_from),
+        )
+    )
+
+
+def _conversation(history: History, pinned: Sequence[str]) -> Conversation | None:
+    """What came before a question, as values."""
+    from citewell.domain.runs import Conversation, PriorQuestion
+
+    if not history and not pinned:
+        return None
+    asked: list[PriorQuestion] = []
+    for number, prior in enumerate(history, start=1):
+        if isinstance(prior, str):
+            asked.append(PriorQuestion(f"q{number}", prior))
+        elif isinstance(prior, Mapping) and isinstance(prior.get("question"), str):
+            asked.append(PriorQuestion(str(prior.get("id") or f"q{number}"), prior["question"]))
+        else:
+            raise BadInput(
+                f"Question {number} of the history is {prior!r}.", fix='Give texts, or {"id": …, "question": …}.'
+            )
+    return Conversation(tuple(asked), tuple(pinned))
