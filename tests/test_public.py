@@ -20,6 +20,7 @@ from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
 from citewell.public import Corpus, Runs
 from citewell.surfaces.cli.research import research
+from citewell.surfaces.wire import to_json
 
 ROOT = Path(__file__).parents[1]
 NOTES = {
@@ -65,23 +66,11 @@ def test_research_gives_the_document_the_command_prints(notes: Path, tmp_path: P
         assert cw.runs.replay(answer.run_id).identical
         stored = cw.runs.show(answer.run_id).result
     assert stored == answer
+    command = [sys.executable, "-m", "citewell", "--data-dir", str(tmp_path / "data")]
     printed = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "citewell",
-            "--data-dir",
-            str(tmp_path / "data"),
-            "runs",
-            "show",
-            answer.run_id,
-            "--json",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [*command, "runs", "show", answer.run_id, "--json"], capture_output=True, text=True, timeout=120
     )
-    assert json.loads(printed.stdout)["result"] == json.loads(msgspec.json.encode(answer))
+    assert json.loads(printed.stdout)["result"] == json.loads(to_json(answer))
 
 
 def test_the_options_are_those_of_the_command() -> None:
