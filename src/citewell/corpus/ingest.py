@@ -26,7 +26,7 @@ from citewell.domain.library import AddReport, FileStatus, Problem, SyncProgress
 from citewell.domain.ports import Clock
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
-READER_VERSION = 3
+READER_VERSION = 4
 # The first batches are small, so that something can be found at once; later ones save commits.
 _FIRST_BATCH_FILES = 32
 _BATCH_FILES = 256

@@ -26,7 +26,7 @@ from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE, SearchStore
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
-from citewell.retrieval.rows import Reading, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity, read_many, term_chunks
 from citewell.retrieval.spelling import Respelled, SpellingStore, respell
 
 EXACT_TAG_EXAMPLES = 3
@@ -101,7 +101,7 @@ class PackBuilder:
         counts, chunks = term_chunks(self._store, asked), self._store.chunk_count()
         weights = rarity(term_chunks(self._store, query) if spelled.spellings else counts, chunks)
         shown = with_every_side(plan, ranked, plan.limits.limit, lambda row: frozenset(row.weighed.met))
-        rows = tuple(self._row(plan, query, weights, row) for row in shown)
+        rows = self._rows(plan, query, weights, shown)
         rows = tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)
         rows = self._with_pinned(plan, query, weights, rows, languages)
         rows += self._related(plan, rows)
@@ -196,17 +196,21 @@ class PackBuilder:
             weighed = replace(weighed, signals=(*weighed.signals, *signals))
         return _Ranked(row.candidate, reading, weighed, _lanes(found, row))
 
-    def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
-        return evidence_row(
-            row.candidate.document,
-            row.candidate.chunk,
-            row.reading,
-            query,
-            weights,
-            plan.limits.max_chars_per_doc,
-            score=row.weighed.score,
-            signals=row.weighed.signals,
-            lanes=row.lanes,
+    def _rows(
+        self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], ranked: Sequence[_Ranked]
+    ) -> tuple[EvidenceRow, ...]:
+        """Each document with the part that says most of what was asked, wherever in it that stands."""
+        chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+        readings = read_many(self._store, chunks, query, LOOK_THROUGH)
+        return tuple(
+            evidence_row(
+                *(row.candidate.document, row.candidate.chunk, reading, query, weights),
+                plan.limits.max_chars_per_doc,
+                score=row.weighed.score,
+                signals=row.weighed.signals,
+                lanes=row.lanes,
+            )
+            for row, reading in zip(ranked, readings, strict=True)
         )
 
     def _with_pinned(
