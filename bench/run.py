@@ -3,7 +3,7 @@
 Every claim is a ratio against a peer measured on this machine in this run, because seconds of another machine say
 nothing. The collections lie beside the repository (`../shared/data`), or where `--data` says; without them there is
 nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `hybrid`, `answerability`, `verifier`,
-`extractive`, `scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
+`extractive`, `real`, `scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ingest import measure_ingest
 from lexical_scale import measure_scale
 from mdn import Mdn
 from quality import measure_quality
+from real_notes import measure_real
 from tables import Part, write_page
 from verifier import measure_verifying
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEFAULT_MODELS = Path(tempfile.gettempdir()) / "citewell-bench"
 DEFAULT_PARTS = ("quality", "ingest", "flat")
-ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "scale", "scale1m")
+ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def main() -> None:
     measured: list[Part] = []
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
-        if name not in ("quality", "hybrid", "answerability", "verifier", "extractive") and not mdn.is_there:
+        if name not in ("quality", "hybrid", "answerability", "verifier", "extractive", "real") and not mdn.is_there:
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
             continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
@@ -68,6 +69,7 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
         "extractive": lambda: measure_extractive(
             options.data, options.collections.split(",") if options.collections else [], options.asked
         ),
+        "real": lambda: measure_real(options.data, options.half, "off" if options.lexical else "on"),
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
         "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),
@@ -86,6 +88,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--max-pairs", type=int, default=250, help="verifier: pairs of a kind and collection")
     parser.add_argument("--models", type=Path, default=DEFAULT_MODELS, help="verifier: where the local model is built")
     parser.add_argument("--asked", type=int, default=600, help="extractive: questions with an answer, evenly spread")
+    parser.add_argument("--half", default="", choices=("", "dev", "test"), help="real: half of the questions; both")
+    parser.add_argument("--lexical", action="store_true", help="real: by words alone")
     parser.add_argument("--pages", type=int, default=0, help="ingest: pages; 0: all")
     parser.add_argument("--rounds", type=int, default=20, help="ingest: searches from a cold shell, alternated")
     parser.add_argument("--sizes", default="1000,10000,100000", help="flat: comma list of documents, ascending")

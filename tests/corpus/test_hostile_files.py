@@ -83,7 +83,10 @@ def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: 
 @pytest.mark.slow
 def test_nothing_outside_the_vault_is_read_by_any_of_them(attacked: tuple[Engine, Path, float]) -> None:
     engine, _, _ = attacked
-    assert [row.note_path for row in engine.search("root bin bash nologin climbed lol").results] == []
+    foreign = ("root", "bin", "bash", "nologin", "climbed", "lol")
+    rows = engine.search(" ".join(foreign)).results
+    # A file may be called so; none says so.
+    assert [row.note_path for row in rows if any(word in row.text.casefold().split() for word in foreign)] == []
 
 
 @pytest.mark.slow

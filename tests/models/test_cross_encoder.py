@@ -27,9 +27,9 @@ tokenizers = pytest.importorskip("tokenizers")
 pytest.importorskip("onnxruntime")
 
 NOTES = {
-    "A.md": "# Rope\nrope rope rope rope",
-    "B.md": "# Yarn\nA rope of hemp, tarred by hand.",
-    "C.md": "# Wire\nThe rope is steel and long.",
+    "Rope.md": "# Rope\nrope rope rope rope",
+    "Yarn.md": "# Yarn\nA rope of hemp, tarred by hand.",
+    "Wire.md": "# Wire\nThe rope is steel and long.",
 }
 
 

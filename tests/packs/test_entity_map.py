@@ -37,7 +37,7 @@ def test_every_name_of_a_person_leads_to_the_same_map(corpus: Engine, name: str)
     found = corpus.entity_map(name)
     assert (found.status, found.name, found.kind) == ("found", "Maëlle Kervadec", "person")
     assert counts(found) == {
-        "note:vault/people/maëlle-kervadec": 0,
+        "note:vault/people/maëlle-kervadec": 2,  # its aliases are text of the note
         "note:vault/co-op": 2,
         "note:vault/diary": 2,
     }
@@ -105,7 +105,7 @@ def test_a_name_without_a_document_of_its_own_is_found_in_the_texts(corpus: Engi
 def test_names_in_other_scripts_are_resolved_counted_and_placed(corpus: Engine) -> None:
     person = corpus.entity_map("小李")
     assert (person.name, person.kind, counts(person)) == (
-        *("李明", "person", {"note:vault/人/李明": 0, "note:vault/日记": 2}),
+        *("李明", "person", {"note:vault/人/李明": 1, "note:vault/日记": 2}),
     )
     assert corpus.entity_map("анна петрова").kind == "person"
     assert counts(corpus.entity_map("Анна Петрова")) == {"note:vault/люди/анна": 1, "note:vault/письмо": 1}
@@ -114,7 +114,8 @@ def test_names_in_other_scripts_are_resolved_counted_and_placed(corpus: Engine) 
 def test_the_name_of_a_file_is_a_name_too(engine: Engine, vault: Write, add_path: AddPath) -> None:
     add_path(vault({"tw.md": "# Tidewick\nAn open gauge.", "b.md": "We built Tidewick in May."}))
     found = engine.entity_map("tw")
-    assert (found.name, counts(found)) == ("Tidewick", {"note:vault/tw": 1, "note:vault/b": 1})
+    assert (found.name, [alias.name for alias in found.aliases]) == ("tw", ["Tidewick"])
+    assert counts(found) == {"note:vault/tw": 1, "note:vault/b": 1}
 
 
 def test_filters_and_limits_hold(corpus: Engine) -> None:

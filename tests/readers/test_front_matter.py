@@ -33,6 +33,8 @@ cssclasses: [wide]"""
 def test_the_usual_keys() -> None:
     assert front(USUAL) == FrontMatter(
         body_start=len(USUAL) + 9,
+        start=4,
+        end=len(USUAL) + 4,
         title="A title",
         aliases=("One", "Two"),
         tags=("x", "y", "z"),
@@ -40,7 +42,6 @@ def test_the_usual_keys() -> None:
         url="https://x.org/a",
         created="2024-01-31",
         modified="2024-02-01T10:30:00",
-        meta_text="A title\nOne\nTwo\nFolded text",
     )
 
 
@@ -87,7 +88,7 @@ def test_what_yaml_refuses_is_read_line_by_line_with_a_warning() -> None:
     found = front("title: Notes: part two\ntags: [a, b]\nauthor: Ann")
     assert (found.title, found.tags, found.author) == ("Notes: part two", ("a", "b"), "Ann")
     assert found.warnings == ("front matter not understood: mapping values are not allowed in this context",)
-    assert "part two" in found.meta_text
+    assert (found.start, found.end) == (4, 4 + len("title: Notes: part two\ntags: [a, b]\nauthor: Ann"))
 
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(

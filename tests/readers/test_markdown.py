@@ -26,7 +26,7 @@ See [[Radar notes]].
 
 
 def test_a_note_is_read_whole() -> None:
-    """The text stays as it is, front matter included; sections tile the body and know their headings."""
+    """The text stays as it is; its properties are the first section, the others tile the body under their headings."""
     note = read_markdown(NOTE.encode())
     body = NOTE.index("Before")
     sensors, radar, power = (NOTE.index(heading) for heading in ("# Sensors", "## Radar", "# Power"))
@@ -34,6 +34,7 @@ def test_a_note_is_read_whole() -> None:
         text=NOTE,
         title="Tide gauges",
         sections=(
+            Section("user_note", 4, NOTE.index("\n---\n", 4)),
             Section("user_note", body, sensors),
             Section("user_note", sensors, radar, "Sensors", ("Sensors",)),
             Section("user_note", radar, power, "Radar", ("Sensors", "Radar")),
@@ -44,13 +45,15 @@ def test_a_note_is_read_whole() -> None:
             Link("wikilink", "Radar notes", NOTE.index("[[R"), NOTE.index("[[R") + 15),
         ),
         tags=("Gauge", "harbour/north", "new"),
-        meta_text="Tide gauges\n[[Other note]]",
+        heading="Sensors",
     )
 
 
-def test_the_title_is_the_first_heading_of_level_one_without_front_matter() -> None:
-    assert markdown_document("## Sub\n\nText\n\n# Main\n").title == "Main"
-    assert markdown_document("just text").title is None
+def test_a_heading_is_no_title_but_is_kept_as_a_name() -> None:
+    note = markdown_document("## Sub\n\nText\n\n# Main\n")
+    assert (note.title, note.heading) == (None, "Main")
+    assert markdown_document("---\ntitle: Own\n---\n# Main\n").title == "Own"
+    assert markdown_document("just text").heading is None
 
 
 def test_a_skipped_level_still_nests() -> None:
@@ -58,10 +61,11 @@ def test_a_skipped_level_still_nests() -> None:
     assert [section.heading_path for section in sections] == [("A",), ("A", "D"), ("A", "B")]
 
 
-def test_an_empty_note_has_no_sections() -> None:
+def test_an_empty_note_has_no_sections_and_one_of_properties_has_one() -> None:
     assert markdown_document("") == ReadDocument(text="", title=None, sections=())
     assert markdown_document(" \n\n").sections == ()
-    assert markdown_document("---\ntitle: x\n---\n").sections == ()
+    assert markdown_document("---\n---\n").sections == ()
+    assert markdown_document("---\ntitle: x\n---\n").sections == (Section("user_note", 4, 12),)
 
 
 def test_windows_line_ends_and_marks_do_not_shift_offsets() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from citewell.domain.documents import Chunk, Document
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Concept, Variant
-from citewell.retrieval.fusion import fuse
+from citewell.retrieval.fusion import Results, fuse
 from citewell.retrieval.rerank import weigh
 
 
@@ -21,15 +21,35 @@ ORIGINAL, CONTENT = Variant("original", "q", 1.0), Variant("content", "c", 0.5)
 
 
 def test_each_document_appears_once_with_its_best_chunk_and_every_variant_that_found_it() -> None:
-    fused = fuse([(ORIGINAL, [found("a", 10), found("a", 9, 1), found("b", 5)]), (CONTENT, [found("b", 8)])])
+    asked = Results(ORIGINAL, [found("a", 10), found("a", 9, 1), found("b", 5)], 10)
+    fused = fuse([asked, Results(CONTENT, [found("b", 8)], 8)])
     assert [(row.candidate.document.source_key, row.base, row.variants) for row in fused] == [
         ("a", 1.0, ("original",)),
         ("b", 0.5, ("original", "content")),
     ]
 
 
+def test_a_variant_of_one_word_pushes_nothing_out_that_the_question_found() -> None:
+    """Its best row is not as good as the question's best row: its words reach less far."""
+    word = Variant("side", "c", 1.0)
+    asked = Results(ORIGINAL, [found("a", 10), found("b", 5)], 10)
+    assert [row.candidate.document.source_key for row in fuse([asked, Results(word, [found("c", 3)], 3)])] == list(
+        "abc"
+    )
+
+
+def test_a_variant_that_says_less_than_the_question_comes_behind_all_it_found() -> None:
+    asked = Results(ORIGINAL, [found("a", 10), found("b", 1)], 10)
+    fused = fuse([asked, Results(CONTENT, [found("b", 9), found("c", 9)], 9)])
+    assert [(row.candidate.document.source_key, round(row.base, 3)) for row in fused] == [
+        ("a", 1),
+        ("b", 0.1),
+        ("c", 0.1),
+    ]
+
+
 def test_a_row_with_everything_required_beats_one_with_a_higher_base() -> None:
-    wanted = (Concept("lamp", "content", True, ("lamp",)), Concept("Pell", "anchor", True, ("pell",)))
+    wanted = (Concept("lamp", "content", True, ("lamp",)), Concept("Pell", "anchor", True, ("pell",), "phrase"))
     complete = weigh(0.8, ["original"], wanted, frozenset({"lamp", "Pell"}), frozenset())
     partial = weigh(1.0, ["original"], wanted, frozenset({"lamp"}), frozenset())
     assert complete.score > partial.score

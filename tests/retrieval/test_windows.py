@@ -53,3 +53,40 @@ def test_a_window_is_never_longer_than_allowed(text: str, places: list[tuple[int
     low, high = best_window(text, matches, {}, size, (0, len(text)))
     assert 0 <= low <= high <= len(text)
     assert high - low <= size
+
+
+LONG = "The committee met again and talked about the weather at some length. " * 12
+
+
+def test_a_heading_that_asks_the_question_brings_what_stands_below_it() -> None:
+    text = (
+        f"# Guide\n\n{LONG}\n\nA license is needed for a project, and an open one is appropriate too.\n\n{LONG}\n\n"
+        f"## Which license is appropriate for my project?\n\nTake MIT.\n\n## Other\n\n{LONG}"
+    )
+    assert "Take MIT." in window(text, "Which license is appropriate for my project?", {}, 300)
+
+
+def test_a_list_comes_with_the_line_that_leads_into_it() -> None:
+    items = "\n".join(f"- thing {number} for the trip" for number in range(6))
+    text = f"{LONG}\n\nFor Kyoto I pack:\n\n{items}\n- a guillemot whistle\n\n{LONG}"
+    shown = window(text, "guillemot whistle", {}, 300)
+    assert shown.startswith("For Kyoto I pack:")
+    assert "a guillemot whistle" in shown
+
+
+def test_code_comes_under_its_sentence() -> None:
+    text = f"{LONG}\n\nUndo the last commit:\n\n```\ngit reset --soft HEAD~1\n```\n\n{LONG}"
+    shown = window(text, "undo the last commit", {}, 120)
+    assert "Undo the last commit:" in shown
+    assert "git reset --soft HEAD~1" in shown
+
+
+def test_a_late_answer_beats_an_early_mention() -> None:
+    text = f"This page is about the ferry.\n\n{LONG}\n\n{LONG}\n\nThe ferry leaves Skelday at noon.\n\n{LONG}"
+    assert "leaves Skelday" in window(text, "when does the ferry leave Skelday", {"ferry": 3.0}, 200)
+
+
+def test_words_that_stand_in_every_block_do_not_decide() -> None:
+    text = "\n\n".join(f"The rate limiter limits the rate. {LONG[:200]}" for _ in range(10))
+    text += "\n\nThe limiter uses a token bucket."
+    assert "token bucket" in window(text, "rate limiter bucket", {"rate": 3.0, "limiter": 3.0, "bucket": 2.0}, 150)

@@ -23,10 +23,10 @@ def prepare_document(imported: Imported, path: str, source_type: SourceType | No
     read, meant = imported.read, source_type or imported.source_type
     digest = content_hash(read.text)
     language = detect_language(read.text)
-    title = (read.title or "").strip() or posixpath.splitext(posixpath.basename(path))[0]
-    shown = " ".join(title.split())[:300]
+    shown = " ".join(((read.title or "").strip() or file_stem(path)).split())[:300]
     tags = distinct_tags(read.tags)
     written = " ".join(tag for tag, _ in sorted(tags, key=lambda pair: pair[1]))
+    aliases = _other_names(read, shown, language)
     chunks = chunk_document(read.text, read.sections, digest)
     return PreparedDocument(
         read=read,
@@ -38,16 +38,33 @@ def prepare_document(imported: Imported, path: str, source_type: SourceType | No
         content_hash=digest,
         language=language,
         canonical_url=canonical_url(read.url) if read.url else None,
+        aliases=aliases,
         tags=tags,
         names=names_of("" if imported.part else path, read.aliases),
         links=tuple(PreparedLink(link, lookup_name(link)) for link in read.links),
-        chunks=_with_terms(read, chunks, Described.of(shown, read.aliases, written, language, read.meta_text)),
+        chunks=_with_terms(
+            read,
+            chunks,
+            Described.of(shown, aliases, "" if imported.part else path, written, language, read.meta_text),
+        ),
     )
+
+
+def _other_names(read: ReadDocument, title: str, language: str | None) -> tuple[str, ...]:
+    """What a document is called beside its title: its aliases, and a heading that says something else."""
+    known = {index_terms(name, language) for name in (title, *read.aliases)}
+    heading = read.heading or ""
+    return (*read.aliases, heading) if heading and index_terms(heading, language) not in known else read.aliases
+
+
+def file_stem(path: str) -> str:
+    """The name of a file without its folders and its extension."""
+    return posixpath.splitext(posixpath.basename(path))[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is the same for every chunk of a document: the terms of its title and tags, its language."""
+    """What is the same for every chunk of a document: the terms of its names, of its tags and folders, its language."""
 
     title: str
     tags: str
@@ -55,9 +72,18 @@ class Described:
     meta_text: str
 
     @classmethod
-    def of(cls, title: str, aliases: Iterable[str], tags: str, language: str | None, meta_text: str) -> Described:
+    def of(
+        cls, title: str, aliases: Iterable[str], path: str, tags: str, language: str | None, meta_text: str
+    ) -> Described:
+        """`path` is that of a file that holds this document alone; else it is empty."""
         names = index_terms(" ".join((title, *aliases)), language)
-        return cls(names, index_terms(tags, language), language, meta_text)
+        known = set(names.split())
+        # A word of the file name counts once, also where the title says it too.
+        more = [term for term in index_terms(file_stem(path), language).split() if term not in known]
+        if any(any(character.isalpha() for character in term) for term in more):
+            names = " ".join((names, *more))
+        folders = posixpath.dirname(path).replace("/", " ")
+        return cls(names, index_terms(f"{tags} {folders}", language), language, meta_text)
 
 
 def terms_of_chunk(described: Described, ordinal: int, heading_path: tuple[str, ...], body: str) -> ChunkTerms:

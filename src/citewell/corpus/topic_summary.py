@@ -14,6 +14,7 @@ from citewell.corpus.entities import NamedDocument
 from citewell.corpus.mentions import hidden
 from citewell.corpus.names import name_key
 from citewell.text.folding import folded_text
+from citewell.text.properties import properties_of
 from citewell.text.sentences import sentences
 from citewell.text.words import words
 
@@ -84,8 +85,9 @@ def _statements(named: NamedDocument) -> Iterator[str]:
     text = named.text[:_LOOK_THROUGH]
     cut_before = named.offset > 0 and named.text[:1].islower()
     cut_after = len(named.text) > len(text) or named.offset + len(named.text) < named.document.length
+    _, body = properties_of(text)
     for start, end in sentences(text):
-        if (start == 0 and cut_before) or (end == len(text) and cut_after):
+        if start < body or (start == 0 and cut_before) or (end == len(text) and cut_after):
             continue
         bullet = _BULLET.match(text, start)
         begin = bullet.end() if bullet and bullet.end() < end else start

@@ -112,6 +112,7 @@ class ReadDocument:
     text: str
     title: str | None
     sections: tuple[Section, ...]
+    heading: str | None = None  # the first heading of the highest level, where it is not the title
     links: tuple[Link, ...] = ()
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()

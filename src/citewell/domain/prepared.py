@@ -44,6 +44,7 @@ class PreparedDocument:
     content_hash: str
     language: str | None
     canonical_url: str | None
+    aliases: tuple[str, ...]
     tags: tuple[tuple[str, str], ...]
     names: tuple[tuple[str, bool], ...]
     links: tuple[PreparedLink, ...]

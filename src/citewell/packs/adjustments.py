@@ -7,34 +7,41 @@ from typing import TypeVar
 
 from citewell.domain.documents import Document
 from citewell.domain.evidence import Signal
-from citewell.domain.queries import QueryPlan
+from citewell.domain.queries import Concept, QueryPlan
 from citewell.packs.concepts import Passage, is_met
 from citewell.text.words import index_terms
 
-_EXCLUDED_TITLE = -0.35
-_EXCLUDED_TEXT = -0.12
+_EXCLUDED_TITLE = -0.5
+_EXCLUDED_TEXT = -0.3
 _EXACT_TITLE = 0.5
 _PREFERRED = 0.1
 
 Row = TypeVar("Row")
 
 
-def is_left_out(plan: QueryPlan, passage: Passage, languages: Sequence[str]) -> bool:
+def is_left_out(excluded: Sequence[Concept], passage: Passage, languages: Sequence[str]) -> bool:
     """Whether a row is about something the question rules out by name: a tag, handle, phrase or key."""
-    return any(concept.protected and is_met(concept, passage, languages) for concept in plan.excluded)
+    return any(concept.protected and is_met(concept, passage, languages) for concept in excluded)
 
 
-def adjustments(
-    plan: QueryPlan, document: Document, passage: Passage, titled: Passage, languages: Sequence[str]
+def exclusions(
+    excluded: Sequence[Concept], passage: Passage, titled: Passage, languages: Sequence[str]
 ) -> Iterator[Signal]:
-    """Named signals a row gets for what the question says about it."""
-    for concept in plan.excluded:
+    """What a row loses for being about something the question leaves out; more where its title says so."""
+    for concept in excluded:
         if is_met(concept, titled, languages):
             yield Signal(
                 f"excluded:{concept.name}", _EXCLUDED_TITLE, "the question leaves this out; the title names it"
             )
         elif is_met(concept, passage, languages):
             yield Signal(f"excluded:{concept.name}", _EXCLUDED_TEXT, "the question leaves this out")
+
+
+def adjustments(
+    plan: QueryPlan, document: Document, passage: Passage, titled: Passage, languages: Sequence[str]
+) -> Iterator[Signal]:
+    """Named signals a row gets for what the question says about it."""
+    yield from exclusions(plan.excluded, passage, titled, languages)
     if plan.family == "exact_title" and (title := _title_meant(plan, document)):
         yield Signal("exact_title", _EXACT_TITLE, f"is called {title}")
     if document.source_type in plan.preferred_source_types:

@@ -21,12 +21,12 @@ from citewell.packs.other_names import OtherName, other_names, variant_with
 from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
-from citewell.retrieval.fusion import Fused, fuse
+from citewell.retrieval.fusion import Fused, Results, fuse
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
-from citewell.retrieval.rows import Reading, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity, read_many, term_chunks
 from citewell.retrieval.spelling import Respelled, respell
 
 EXACT_TAG_EXAMPLES = 3
@@ -47,7 +47,7 @@ class _Ranked:
 class _Searched:
     """What every variant found; the question as it was asked also through its lanes."""
 
-    results: list[tuple[Variant, Sequence[Candidate]]]
+    results: list[Results]
     lanes: dict[str, LaneRow]
     report: SemanticReport | None = None
     others: tuple[OtherName, ...] = ()
@@ -79,13 +79,13 @@ class PackBuilder:
         asked = lexical_query(plan.text_query, languages, phrases)
         spelled = respell(self._store, asked, doubtful_words(plan.text_query, phrases))
         query, plan = spelled.query, _with_spellings(plan, spelled)
-        searched = self._search(plan, languages)
-        plan = replace(plan, query_variants=tuple(variant for variant, _ in searched.results))
+        searched = self._search(plan, query, languages)
+        plan = replace(plan, query_variants=tuple(found.variant for found in searched.results))
         ranked = self._rank(plan, query, searched, languages)
         counts, chunks = term_chunks(self._store, asked), self._store.chunk_count()
         weights = rarity(term_chunks(self._store, query) if spelled.spellings else counts, chunks)
         shown = with_every_side(plan, ranked, plan.limits.limit, lambda row: frozenset(row.weighed.met))
-        rows = tuple(self._row(plan, query, weights, row) for row in shown)
+        rows = self._rows(plan, query, weights, shown)
         rows = tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)
         rows = self._with_pinned(plan, query, weights, rows, languages)
         rows += self._related(plan, rows)
@@ -113,8 +113,8 @@ class PackBuilder:
         )
         return pack, _report(searched, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
 
-    def _search(self, plan: QueryPlan, languages: Sequence[str]) -> _Searched:
-        """The question as it was asked is looked at twice and by every lane; its variants find what it misses."""
+    def _search(self, plan: QueryPlan, asked: LexicalQuery, languages: Sequence[str]) -> _Searched:
+        """The question as it was asked is put to every lane, as a search would; its variants find what it misses."""
         depth = plan.limits.limit * _RERANK_ROWS
         quoted = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         phrases = {"original": quoted, "content": quoted}
@@ -123,20 +123,21 @@ class PackBuilder:
             together = [variant.query] if variant.kind in ("title", "phrase") else phrases.get(variant.kind, [])
             query = lexical_query(variant.query, languages, together)
             if variant.kind != "original":
-                searched.results.append((variant, self._store.rank(query, plan.filters, depth)))
+                searched.results.append(_results(variant, self._store.rank(query, plan.filters, depth)))
                 continue
-            asked = (variant.query, query, plan.filters, depth, self._reranker)
-            found = search_lanes(self._store, self._open_lane, self._use, *asked)
+            put = (variant.query, asked, plan.filters, depth, self._reranker)
+            found = search_lanes(self._store, self._open_lane, self._use, *put)
             searched.lanes.update({row.key: row for row in found.rows})
-            searched.results.append((variant, [replace(row.candidate, score=row.score) for row in found.rows]))
+            candidates = [replace(row.candidate, score=row.score) for row in found.rows]
+            searched.results.append(Results(variant, candidates, found.reach))
             searched = replace(searched, report=found.report or searched.report)
-        others = other_names(self._store, plan, searched.results[0][1]) if searched.results else ()
+        others = other_names(self._store, plan, searched.results[0].candidates) if searched.results else ()
         if others:
             variant = variant_with(plan, others)
             query = lexical_query(variant.query, languages, [one.other for one in others])
             named = self._store.rank(query, plan.filters, depth)
             exact = exact_keys(self._store, query, named)
-            searched.results.append((variant, [one for one in named if one.document.source_key in exact]))
+            searched.results.append(_results(variant, [one for one in named if one.document.source_key in exact]))
         return replace(searched, others=others)
 
     def _rank(
@@ -162,7 +163,7 @@ class PackBuilder:
         title = " ".join((document.title, *document.aliases))
         around = " ".join((title, *chunk.heading_path, *document.user_tags))
         passage = Passage.of(document, f"{around}\n\n{reading.text}")
-        if is_left_out(plan, passage, languages):
+        if is_left_out(plan.excluded, passage, languages):
             return None
         titled = Passage.of(document, title)
         further = tuple(adjustments(plan, document, passage, titled, languages))
@@ -180,17 +181,21 @@ class PackBuilder:
             weighed = replace(weighed, signals=(*weighed.signals, *signals))
         return _Ranked(row.candidate, reading, weighed, _lanes(found, row))
 
-    def _row(self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], row: _Ranked) -> EvidenceRow:
-        return evidence_row(
-            row.candidate.document,
-            row.candidate.chunk,
-            row.reading,
-            query,
-            weights,
-            plan.limits.max_chars_per_doc,
-            score=row.weighed.score,
-            signals=row.weighed.signals,
-            lanes=row.lanes,
+    def _rows(
+        self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], ranked: Sequence[_Ranked]
+    ) -> tuple[EvidenceRow, ...]:
+        """Each document with the part that says most of what was asked, wherever in it that stands."""
+        chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+        readings = read_many(self._store, chunks, query, LOOK_THROUGH)
+        return tuple(
+            evidence_row(
+                *(row.candidate.document, row.candidate.chunk, reading, query, weights),
+                plan.limits.max_chars_per_doc,
+                score=row.weighed.score,
+                signals=row.weighed.signals,
+                lanes=row.lanes,
+            )
+            for row, reading in zip(ranked, readings, strict=True)
         )
 
     def _with_pinned(
@@ -245,7 +250,7 @@ class PackBuilder:
         return tuple(
             replace(opening_row(self._store, document, query, weights, max_chars, "exact_tag"), lanes=("exact_tag",))
             for document in documents
-            if not is_left_out(plan, Passage.of(document, document.title), languages)
+            if not is_left_out(plan.excluded, Passage.of(document, document.title), languages)
         )
 
     def _related(self, plan: QueryPlan, rows: Sequence[EvidenceRow]) -> tuple[EvidenceRow, ...]:
@@ -260,6 +265,10 @@ class PackBuilder:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)
         return tuple(found)
+
+
+def _results(variant: Variant, candidates: Sequence[Candidate]) -> Results:
+    return Results(variant, candidates, max((candidate.score for candidate in candidates), default=0.0))
 
 
 def _with_spellings(plan: QueryPlan, spelled: Respelled) -> QueryPlan:
@@ -285,7 +294,7 @@ def _report(searched: _Searched, ranked: Sequence[str], limit: int) -> Retrieval
             len(candidates),
             tuple(dict.fromkeys(candidate.document.source_key for candidate in candidates)),
         )
-        for variant, candidates in searched.results
+        for variant, candidates in ((found.variant, found.candidates) for found in searched.results)
     )
     found = {key for variant in variants for key in variant.keys}
     before = sum(variant.chunks for variant in variants)

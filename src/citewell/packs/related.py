@@ -11,11 +11,8 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.ports import RelatedDocument
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match
-from citewell.retrieval.rows import evidence_row, read_around
+from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, read_around
 from citewell.retrieval.windows import best_window
-
-# How much of a document is looked through for the best window when no chunk of it was ranked.
-_LOOK_THROUGH = 60_000
 
 
 def related_rows(store: CorpusReader, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
@@ -69,7 +66,7 @@ def opening_row(
     """A row for a document that no query ranked: its best window for the query, else where its text begins."""
     sections = store.sections_between(document.source_key, document.content_hash, 0, document.length)
     start = sections[0].start if sections else 0
-    end = min(document.length, start + _LOOK_THROUGH)
+    end = min(document.length, start + LOOK_THROUGH)
     whole = Chunk(f"{document.content_hash[:12]}:{start}-{end}", 0, start, end, role)
     reading = read_around(store, document, whole, query, max_chars)
     return evidence_row(document, whole, reading, query, weights, max_chars, score=0.0, lanes=("related",))

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock, Reranker
-from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.queries import Concept, Filters, LexicalQuery
 from citewell.domain.results import SearchResult
+from citewell.packs.adjustments import exclusions, is_left_out
+from citewell.packs.concepts import Passage
+from citewell.planning.exclusions import take_exclusions
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
 from citewell.planning.spelling import doubtful_words
+from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, Ranked, by_meaning, search_lanes
 from citewell.retrieval.search import show_rows
 from citewell.retrieval.spelling import respell
+
+# How many rows are looked at for each that is shown, where the query leaves something out.
+_DEEPER = 3
 
 
 class Searcher:
@@ -39,15 +49,19 @@ class Searcher:
         Meaning that cannot be asked leaves the words, with a warning; only a search by meaning alone fails without it.
         """
         started = self._clock.monotonic()
-        normalized = normalize(check_question(query))
+        kept = take_exclusions(check_question(query))
+        normalized = normalize(kept.text)
+        wanted = limit if not kept.concepts else limit * _DEEPER
         with self._corpus.snapshot():
             asked = lexical_query(normalized.text, self._corpus.languages(), normalized.phrases)
             spelled = respell(self._corpus, asked, doubtful_words(normalized.text, normalized.phrases))
             if by_meaning_alone:
-                found = Ranked(by_meaning(self._open_lane().rank(normalized.text, filters, limit)))
+                found = Ranked(by_meaning(self._open_lane().rank(normalized.text, filters, wanted)))
             else:
-                put = (self._corpus, self._open_lane, use, normalized.text, spelled.query, filters, limit)
+                put = (self._corpus, self._open_lane, use, normalized.text, spelled.query, filters, wanted)
                 found = search_lanes(*put, self._reranker)
+            if kept.concepts:
+                found = replace(found, rows=self._without(kept.concepts, found.rows)[:limit])
             rows = show_rows(self._corpus, spelled.query, found.rows, max_chars, spelled)
             eligible = self._corpus.eligible_documents(filters)
         report = found.report
@@ -67,6 +81,27 @@ class Searcher:
             warnings=warnings,
             semantic=report,
         )
+
+    def _without(self, excluded: Sequence[Concept], rows: Sequence[LaneRow]) -> list[LaneRow]:
+        """Rows about what the query rules out by name are left out; those about other things it excludes come later."""
+        languages = self._corpus.languages()
+        places = [(row.candidate.document.content_hash, row.candidate.chunk) for row in rows]
+        texts = self._corpus.slices([(digest, chunk.start, chunk.end) for digest, chunk in places])
+        top = max((row.score for row in rows), default=0.0)
+        kept: list[LaneRow] = []
+        for row, text in zip(rows, texts, strict=True):
+            document, chunk = row.candidate.document, row.candidate.chunk
+            title = " ".join((document.title, *document.aliases))
+            passage = Passage.of(document, f"{title} {' '.join((*chunk.heading_path, *document.user_tags))}\n\n{text}")
+            if is_left_out(excluded, passage, languages):
+                continue
+            told = [
+                replace(signal, value=round(signal.value * top, 6))
+                for signal in exclusions(excluded, passage, Passage.of(document, title), languages)
+            ]
+            score = round(row.score + sum(signal.value for signal in told), 6)
+            kept.append(replace(row, score=score, signals=(*row.signals, *told)))
+        return sorted(kept, key=lambda row: (-row.score, row.key))
 
 
 def _warnings(query: LexicalQuery, eligible: int, filters: Filters) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from citewell.domain.queries import Filters, LexicalQuery, Variant
 from citewell.domain.topics import TopicBrief
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.normalizer import normalize, tag_queries
-from citewell.retrieval.fusion import fuse
+from citewell.retrieval.fusion import Results, fuse
 from citewell.retrieval.matching import find_matches
 from citewell.retrieval.rows import rarity, term_chunks
 
@@ -111,7 +111,7 @@ class TopicBriefs:
     ) -> list[Candidate]:
         queries = [lexical_query(normalize(name).text, languages) for name in names]
         results = [
-            (
+            Results(
                 Variant("original", name, 1.0 if n == 0 else 0.7),
                 self._store.rank(query, filters, limit * _LOOK_DEEPER),
             )

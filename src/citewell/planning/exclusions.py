@@ -27,7 +27,7 @@ _STRONG = re.compile(
       (?<![\w/'’-])(?:
         (?<!try\s)(?<!try:\s)(?<!try\sand\s)except(?:ing)?(?:\s+for)?(?!\s+(?:clause|block|statement|keyword|handler|that|when|if)\b)
       | excluding (?!\s+(?:vat|tax|taxes|gst|mwst|tva|iva|shipping|delivery|postage|fees|interest|inflation)\b)
-      | leaving\s+out | (?:not|without)\s+(?:counting|including|mentioning)
+      | leaving\s+out | (?:not|without)\s+(?:counting|including|mentioning|discussing|considering|covering|(?:talking|speaking|anything)\s+about)
       | other\s+than | apart\s+from | aside\s+from | besides | every(?:thing|one|where)\s+but
       | (?<!last\s)but\s+not | and\s+not (?=\s+(?:the|any|in|on|from|about|[A-Z\#@"“]))
       | außer | ausser | ausgenommen | abgesehen\s+von | aber\s+nicht
@@ -57,6 +57,8 @@ _ONLY_THINGS = re.compile(r"(?:but|and|aber|mais|pero)\s+(?:not|nicht|pas|no)$|^
 _NO_THING = re.compile(
     r"\w+(?:ed|ing|ly|wn|ten)$|(?:here|there|now|known|seen|found|done|possible|true|right)$", re.IGNORECASE
 )
+_ADVERB = re.compile(r"here$|there$|now$|\w+ly$", re.IGNORECASE)
+_PLURAL = re.compile(r"\w{3,}[^s\W]s$", re.IGNORECASE)
 _IDIOMS = re.compile(
     r"(?:in\s+person|in\s+time|on\s+time|at\s+once|at\s+all|for\s+long|in\s+use|in\s+general)\b", re.IGNORECASE
 )
@@ -165,9 +167,30 @@ def _object(text: str, at: int, lead: str) -> tuple[Concept | None, int, bool]:
     elif at == start and _ONLY_THINGS.search(lead) and _NO_THING.match(words[0].group()):
         return None, at, False
     elif _INSIDE.match(lead) and _ASKING.match(text):
-        verb = next((n for n, word in enumerate(words) if n and _NO_THING.match(word.group())), None)
-        words = words[: verb or (1 if at == start else 2)]
+        words = _before_verb(text, words)
     return _plain(" ".join(word.group() for word in words)), words[-1].end(), is_name
+
+
+def _before_verb(text: str, words: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The thing in front of what goes on with the question: "tide gauges" are used, "puffins" nest here."""
+    following = _WORD.match(text, _past_spaces(text, words[-1].end()))
+    if following is not None and following.group().casefold() in _ENDS:
+        return words
+    # Without an auxiliary the thing ends with its plural, before a verb, or before the last two words.
+    plural = next((n for n, word in enumerate(words) if _PLURAL.search(word.group())), None)
+    if plural is not None:
+        return words[: plural + 1]
+    verb = next((n for n, word in enumerate(words) if n and _NO_THING.match(word.group())), None)
+    if verb is not None:
+        is_adverb = _ADVERB.match(words[verb].group()) and verb > 1
+        return words[: verb - 1 if is_adverb else verb]
+    return words if following is None and len(words) < 3 else words[: max(1, len(words) - 2)]
+
+
+def _past_spaces(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
 
 
 def _run(text: str, at: int) -> list[re.Match[str]]:

@@ -12,7 +12,15 @@ from citewell.planning.corrections import Correction, correction_of
 from citewell.planning.exclusions import take_exclusions, things_in
 from citewell.planning.families.exact_title import FILE_ENDINGS
 from citewell.planning.families.recognise import Recognised, recognise
-from citewell.planning.normalizer import Normalized, is_frame, is_function_word, is_intent, normalize, tag_queries
+from citewell.planning.normalizer import (
+    Normalized,
+    is_exact,
+    is_frame,
+    is_function_word,
+    is_intent,
+    normalize,
+    tag_queries,
+)
 from citewell.planning.overviews import overview_topic
 from citewell.text.words import QueryToken, query_tokens
 
@@ -194,7 +202,7 @@ def _own_concepts(question: Normalized) -> Iterator[Concept]:
         if is_intent(token):
             yield Concept(token.folded, "intent", False, (token.folded,))
         elif not is_frame(token):
-            exact = token.is_compound and any(character.isdigit() for character in token.folded)
+            exact = is_exact(token) and any(character.isdigit() for character in token.folded)
             yield Concept(token.folded, "anchor" if exact else "content", True, (token.folded,))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from citewell.readers.ai_answers import saved_answer
 from citewell.readers.dates import iso_date
@@ -30,17 +30,15 @@ _AUTHOR_KEYS = ("author", "authors")
 _URL_KEYS = ("url", "source", "source_url", "link")
 _CREATED_KEYS = ("created", "date", "created_at", "date_created")
 _MODIFIED_KEYS = ("modified", "updated", "date_modified", "updated_at", "modified_at", "last_modified")
-# Keys whose words are about the file and its tools, not about its subject.
-_TOOL_KEYS = frozenset({"cssclass", "cssclasses", "id", "uid", "uuid", "layout", "template", "permalink", "slug"})
-_NO_META_TEXT = _TOOL_KEYS.union(_TAG_KEYS, _AUTHOR_KEYS, _URL_KEYS, _CREATED_KEYS, _MODIFIED_KEYS)
-_META_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What a front matter block says, as far as it was understood, and where the body starts."""
+    """What a front matter block says, as far as it was understood; where its lines stand and where the body starts."""
 
     body_start: int = 0
+    start: int = 0
+    end: int = 0
     title: str | None = None
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -48,7 +46,6 @@ class FrontMatter:
     url: str | None = None
     created: str | None = None
     modified: str | None = None
-    meta_text: str = ""
     not_evidence: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -89,14 +86,15 @@ def read_front_matter(text: str) -> FrontMatter:
     if closed.start() > MAX_CHARS:
         return FrontMatter(warnings=(f"{NOT_UNDERSTOOD}: longer than {MAX_CHARS // 1024} KB",))
     block = text[opened.end() : closed.start()]
+    place = FrontMatter(closed.end(), opened.end(), max(opened.end(), closed.start()))
     try:
         fields = _parse(block)
     except _NotUnderstood as problem:
-        return _values(_salvaged(block), closed.end(), meta_text=block, warnings=(f"{NOT_UNDERSTOOD}: {problem}",))
+        return _values(_salvaged(block), place, warnings=(f"{NOT_UNDERSTOOD}: {problem}",))
     if fields is None:
-        # Prose between two rules is not front matter: leaving it out would lose it.
-        return FrontMatter(body_start=0 if block.strip() else closed.end())
-    return _values(fields, closed.end(), meta_text=_meta_text(fields))
+        # Prose between two rules is not front matter: its words are the note's own.
+        return FrontMatter() if block.strip() else FrontMatter(body_start=closed.end())
+    return _values(fields, place)
 
 
 class _NotUnderstood(Exception):
@@ -163,9 +161,9 @@ def _salvaged(block: str) -> _Fields:
     return fields
 
 
-def _values(fields: _Fields, body_start: int, *, meta_text: str, warnings: tuple[str, ...] = ()) -> FrontMatter:
-    return FrontMatter(
-        body_start=body_start,
+def _values(fields: _Fields, place: FrontMatter, *, warnings: tuple[str, ...] = ()) -> FrontMatter:
+    return replace(
+        place,
         title=next(iter(fields.all(["title"])), None),
         aliases=_unique(alias.strip().strip("\"'") for alias in fields.items(_ALIAS_KEYS, ",")),
         tags=_unique(tag.strip().strip("\"'").lstrip("#").strip("/") for tag in fields.items(_TAG_KEYS, r"[,\s]+")),
@@ -173,7 +171,6 @@ def _values(fields: _Fields, body_start: int, *, meta_text: str, warnings: tuple
         url=next((value for value in fields.all(_URL_KEYS) if is_web_address(value)), None),
         created=_first_date(fields, _CREATED_KEYS),
         modified=_first_date(fields, _MODIFIED_KEYS),
-        meta_text=meta_text[:_META_CHARS],
         not_evidence=saved_answer(fields.values),
         warnings=warnings,
     )
@@ -185,19 +182,3 @@ def _first_date(fields: _Fields, keys: tuple[str, ...]) -> str | None:
 
 def _unique(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value for value in values if value))
-
-
-def _meta_text(fields: _Fields) -> str:
-    """The human words of the block: title, aliases, description and whatever else is neither data nor tooling."""
-    return "\n".join(
-        value
-        for key, values in fields.values.items()
-        if key not in _NO_META_TEXT
-        for value in values
-        if _is_prose(value)
-    )
-
-
-def _is_prose(value: str) -> bool:
-    has_letters = any(char.isalpha() for char in value)
-    return has_letters and value.lower() not in {"true", "false", "yes", "no"} and not is_web_address(value)

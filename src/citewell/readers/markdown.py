@@ -1,12 +1,12 @@
-"""Markdown notes: the whole file is the canonical text; sections cover the body after the front matter."""
+"""Markdown notes: the whole file is the canonical text; the lines of the front matter are its first section."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from citewell.domain.documents import ReadDocument
+from citewell.domain.documents import ReadDocument, Section
 from citewell.readers.decode import decode
-from citewell.readers.front_matter import read_front_matter
+from citewell.readers.front_matter import FrontMatter, read_front_matter
 from citewell.readers.headings import Heading, sections_under
 from citewell.readers.markup import scan
 from citewell.readers.references import property_links
@@ -26,8 +26,10 @@ def markdown_document(text: str, *, warnings: tuple[str, ...] = ()) -> ReadDocum
     markup = scan(text, front.body_start)
     return ReadDocument(
         text=text,
-        title=front.title or _first_title(markup.headings),
-        sections=sections_under(text, markup.headings, start=front.body_start, role="user_note"),
+        title=front.title,
+        heading=_first_heading(markup.headings),
+        sections=_properties(text, front)
+        + sections_under(text, markup.headings, start=front.body_start, role="user_note"),
         links=property_links(text, front.body_start) + markup.links,
         tags=_distinct_tags([*front.tags, *markup.tags]),
         aliases=front.aliases,
@@ -35,13 +37,17 @@ def markdown_document(text: str, *, warnings: tuple[str, ...] = ()) -> ReadDocum
         url=front.url,
         created=front.created,
         modified=front.modified,
-        meta_text=front.meta_text,
         warnings=warnings + front.warnings,
         not_evidence=front.not_evidence,
     )
 
 
-def _first_title(headings: Iterable[Heading]) -> str | None:
+def _properties(text: str, front: FrontMatter) -> tuple[Section, ...]:
+    """The lines between the two rules, as they were written: what they say can be found and quoted."""
+    return (Section("user_note", front.start, front.end),) if text[front.start : front.end].strip() else ()
+
+
+def _first_heading(headings: Iterable[Heading]) -> str | None:
     return next((heading.text for heading in headings if heading.level == 1), None)
 
 

@@ -34,6 +34,7 @@ class Ranked:
 
     rows: list[LaneRow]
     report: SemanticReport | None = None
+    reach: float = 0.0  # the best score that words alone gave
 
 
 def by_words(found: Sequence[Found]) -> list[LaneRow]:
@@ -65,21 +66,27 @@ def search_lanes(
 ) -> Ranked:
     """The best documents by words, or by words and meaning; the lane is asked as far as `use` says."""
     if use == "off":
-        return Ranked(by_words(rank(store, query, filters, limit, text, reranker)))
+        found = rank(store, query, filters, limit, text, reranker)
+        return Ranked(by_words(found), reach=_reach(found))
     words = rank(store, query, filters, max(limit, DEPTH), text, reranker)
     plain = by_words(words[:limit])
     try:
         lane = open_lane()
         near = lane.rank(text, filters, max(limit, DEPTH))
     except CitewellError as error:
-        return Ranked(plain, SemanticReport(use, problem=error.message))
+        return Ranked(plain, SemanticReport(use, problem=error.message), _reach(words))
     except Exception as error:  # noqa: BLE001 - whatever a model's libraries raise, words still find
-        return Ranked(plain, SemanticReport(use, problem=f"The model failed: {type(error).__name__}: {error}"))
+        problem = f"The model failed: {type(error).__name__}: {error}"
+        return Ranked(plain, SemanticReport(use, problem=problem), _reach(words))
     weight = semantic_weight(words, near)
     exact = exact_keys(store, query, [row.candidate for row in words] + list(near))
     fused = fuse_lanes(words, near, weight, exact)[:limit]
     report = compare(use, lane.model, weight, [row.key for row in plain], [row.key for row in fused])
-    return Ranked(fused if use == "on" else plain, report)
+    return Ranked(fused if use == "on" else plain, report, _reach(words))
+
+
+def _reach(found: Sequence[Found]) -> float:
+    return max((row.candidate.score for row in found), default=0.0)
 
 
 def exact_keys(store: CorpusReader, query: LexicalQuery, candidates: Sequence[Candidate]) -> frozenset[str]:

@@ -13,11 +13,15 @@ from citewell.domain.evidence import Signal
 from citewell.domain.queries import Concept, ConceptRole
 from citewell.retrieval.hybrid import LaneRow
 
-_MATCHED: dict[ConceptRole, float] = {"anchor": 0.12, "content": 0.05, "intent": 0.01, "frame": 0.0}
-_MISSING: dict[ConceptRole, float] = {"anchor": -0.15, "content": -0.04, "intent": 0.0, "frame": 0.0}
-_ALL_REQUIRED = 0.15
-_PER_VARIANT = 0.02
-_TITLE = 0.05
+# Small, since the words of a concept are in the base already: larger ones made packs rank worse than plain search on
+# every public collection.
+_MATCHED: dict[ConceptRole, float] = {"anchor": 0.03, "content": 0.002, "intent": 0.001, "frame": 0.0}
+_MISSING: dict[ConceptRole, float] = {"anchor": -0.04, "content": -0.002, "intent": 0.0, "frame": 0.0}
+# What was asked for exactly (a quoted phrase, a handle, a tag) is there or not: ranking by words does not see it.
+_EXACT, _NOT_EXACT = 0.12, -0.15
+_ALL_REQUIRED = 0.01
+_PER_VARIANT = 0.001
+_TITLE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,11 @@ def weigh(
         signals.append(Signal("variants", _PER_VARIANT * (len(variants) - 1), f"found by {', '.join(variants)}"))
     for concept in concepts:
         if concept.name in met:
-            signals.append(Signal(f"concept:{concept.name}", _MATCHED[concept.role], f"{concept.role} matched"))
+            value = _EXACT if concept.protected else _MATCHED[concept.role]
+            signals.append(Signal(f"concept:{concept.name}", value, f"{concept.role} matched"))
         elif concept.required:
-            signals.append(
-                Signal(f"missing:{concept.name}", _MISSING[concept.role], f"required {concept.role} missing")
-            )
+            value = _NOT_EXACT if concept.protected else _MISSING[concept.role]
+            signals.append(Signal(f"missing:{concept.name}", value, f"required {concept.role} missing"))
     titled = [name for name in in_title if any(c.name == name and c.role in ("anchor", "content") for c in concepts)]
     if titled:
         signals.append(Signal("title", _TITLE, f"title names {', '.join(sorted(titled))}"))

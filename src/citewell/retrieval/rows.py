@@ -13,6 +13,9 @@ from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match, find_matches
 from citewell.retrieval.windows import best_window
 
+# How much of a document is looked through for the part to show.
+LOOK_THROUGH = 60_000
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -9,7 +9,7 @@ from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.hybrid import LaneRow
-from citewell.retrieval.rows import evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_many, term_chunks
 from citewell.retrieval.spelling import Respelled
 
 
@@ -23,7 +23,7 @@ def show_rows(
     """These documents, each with its window and why it is here; `spelled` says which words were read as others."""
     weights = rarity(term_chunks(store, query), store.chunk_count())
     chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
-    readings = read_many(store, chunks, query, max_chars)
+    readings = read_many(store, chunks, query, LOOK_THROUGH)
     rows = tuple(
         evidence_row(
             *(*chunk, reading, query, weights, max_chars), score=row.score, signals=row.signals, lanes=row.lanes

@@ -1,30 +1,192 @@
-"""Windows: which part of a document to show. It is centred on the rarest matches, never simply the head."""
+"""Windows: which part of a document to show: whole blocks, around the one that says most of what was asked.
+
+A block is a paragraph, a list item, a piece of code, a table (`text/structure.py`). What it says of the question is
+weighed word by word: rare words of the corpus count more, and so do words that few blocks of this document have, since
+what stands in every block tells none of them from the others. A heading speaks for what stands below it, so a heading
+that asks the question brings its answer. Then the window grows block by block to what may be shown: the line that leads
+into a list, what follows under the same heading, what comes before.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from citewell.retrieval.matching import Match
 from citewell.text.chunking import trim
 from citewell.text.sentences import sentence_breaks
+from citewell.text.structure import Block, blocks_of, headings_above
 
-# A repeated term adds little: a window with two different terms beats one that says the same word twice.
-_REPEAT_SHARE = 0.15
+# A repeated term adds little: a block with two different terms beats one that says the same word twice.
+_REPEAT_SHARE = 0.1
 _SNAP_SHARE = 0.25
+# A word in a heading says this much of the first block below it, and of the others.
+_HEADED, _HEADED_LATER = 0.7, 0.4
+# A heading that has this share of all that was asked asks the question itself: what stands below it answers, and gets
+# so much more, as a share of the best block.
+_ASKS, _ANSWERS = 0.75, 0.35
+# What a block says counts this much for its neighbours under the same heading: "it" and "this" point there.
+_NEIGHBOUR = 0.3
+# How much the place counts that the ranking found, and where the text begins, as shares of the best block.
+_FOUND, _OPENING = 0.1, 0.15
+_COMMON = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The blocks of a text, the headings above each, and what each says of each term."""
+
+    blocks: Sequence[Block]
+    paths: Sequence[tuple[int, ...]]
+    said: Sequence[Mapping[str, float]]
+    asking: frozenset[int]
 
 
 def best_window(
     text: str, matches: Sequence[Match], weights: Mapping[str, float], max_chars: int, preferred: tuple[int, int]
 ) -> tuple[int, int]:
-    """The span of at most `max_chars` that holds the most weight; inside `preferred` where nothing matches."""
+    """The span of at most `max_chars` that says most of what was asked; inside `preferred` where nothing matches."""
     max_chars = max(1, max_chars)
     if len(text) <= max_chars:
         return trim(text, *_snap(text, 0, len(text), *preferred))
     if not matches:
         return _grow(text, preferred[0], preferred[0], max_chars)
+    blocks = blocks_of(text)
+    if not blocks:
+        return _grow(text, matches[0].start, matches[0].end, max_chars)
+    scored = _scored(blocks, matches, weights)
+    best = _best_block(scored, preferred)
+    low, high = _grown(scored, best, max_chars)
+    if high - low > max_chars:
+        inside = [match for match in matches if low <= match.start and match.end <= high]
+        return _heaviest_part(text, (low, high), inside, weights, max_chars)
+    return _filled(text, low, high, max_chars)
+
+
+def _scored(blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> _Scored:
+    counts: list[Counter[str]] = [Counter() for _ in blocks]
+    at = 0
+    for match in matches:
+        while at + 1 < len(blocks) and blocks[at].end <= match.start:
+            at += 1
+        counts[at][match.term] += 1
+    paths = headings_above(blocks)
+    worth = _worth(counts, weights)
+    said: list[dict[str, float]] = []
+    for number, block in enumerate(blocks):
+        own = {term: worth[term] * (1 + _REPEAT_SHARE * min(count - 1, 3)) for term, count in counts[number].items()}
+        for heading in paths[number] if block.kind != "heading" else ():
+            share = _HEADED if number - heading <= 1 else _HEADED_LATER
+            for term in counts[heading]:
+                own[term] = max(own.get(term, 0.0), share * worth[term])
+        said.append(own)
+    return _Scored(blocks, paths, said, _asking(blocks, counts, worth))
+
+
+def _asking(blocks: Sequence[Block], counts: Sequence[Counter[str]], worth: Mapping[str, float]) -> frozenset[int]:
+    """The headings that ask the question themselves, but for a title at the top: all of the text stands below that."""
+    whole = sum(worth.values())
+    headings = [number for number, block in enumerate(blocks) if block.kind == "heading" and number > 1]
+    told = {number: sum(worth[term] for term in counts[number]) for number in headings}
+    return frozenset(number for number in headings if len(counts[number]) > 1 and told[number] >= _ASKS * whole)
+
+
+def _worth(counts: Sequence[Counter[str]], weights: Mapping[str, float]) -> dict[str, float]:
+    """What a term is worth in this text: the rarer in the corpus and among these blocks, the more."""
+    having: Counter[str] = Counter(term for count in counts for term in count)
+    whole = math.log(1 + len(counts))
+    return {
+        term: weights.get(term, 1.0) * (_COMMON + (1 - _COMMON) * math.log(1 + len(counts) / blocks) / whole)
+        for term, blocks in having.items()
+    }
+
+
+def _best_block(scored: _Scored, preferred: tuple[int, int]) -> int:
+    """The block that says most, alone and with its neighbours; the place the ranking found counts a little."""
+    totals: list[float] = []
+    for number in range(len(scored.blocks)):
+        around = dict(scored.said[number])
+        for other in (number - 1, number + 1):
+            if 0 <= other < len(scored.blocks) and scored.paths[other] == scored.paths[number]:
+                for term, value in scored.said[other].items():
+                    around[term] = max(around.get(term, 0.0), _NEIGHBOUR * value)
+        totals.append(sum(around.values()))
+    top = max(totals)
+    for number, block in enumerate(scored.blocks):
+        if block.kind == "heading":
+            totals[number] *= 0.9
+        elif number - 1 in scored.asking:
+            totals[number] += _ANSWERS * top
+        if preferred[0] <= block.start < preferred[1]:
+            totals[number] += _FOUND * top
+    opening = next((n for n, block in enumerate(scored.blocks) if block.kind in ("paragraph", "item")), 0)
+    totals[opening] += _OPENING * top
+    return max(range(len(totals)), key=lambda number: (totals[number], -number))
+
+
+def _grown(scored: _Scored, best: int, max_chars: int) -> tuple[int, int]:
+    """The span of the best block and of the neighbours that fit, the nearer in structure and the more telling first."""
+    blocks = scored.blocks
+    first = last = best
+    lead = blocks[best].lead
+    if lead is not None and blocks[best].end - blocks[lead].start <= max_chars:
+        first = lead
+    shown: dict[str, float] = {}
+    for number in range(first, last + 1):
+        _show(shown, scored.said[number])
+    while True:
+        options: list[tuple[float, int]] = []
+        if first > 0 and blocks[last].end - blocks[first - 1].start <= max_chars:
+            options.append((_gain(scored, shown, first - 1, best, before=True), first - 1))
+        if last + 1 < len(blocks) and blocks[last + 1].end - blocks[first].start <= max_chars:
+            options.append((_gain(scored, shown, last + 1, best, before=False), last + 1))
+        if not options:
+            return blocks[first].start, blocks[last].end
+        _, number = max(options)
+        _show(shown, scored.said[number])
+        first, last = min(first, number), max(last, number)
+
+
+def _show(shown: dict[str, float], said: Mapping[str, float]) -> None:
+    for term, value in said.items():
+        shown[term] = max(shown.get(term, 0.0), value)
+
+
+def _gain(scored: _Scored, shown: Mapping[str, float], number: int, best: int, *, before: bool) -> float:
+    """How welcome a block is beside what is shown: what it adds, and whether it belongs to the best one."""
+    said = scored.said[number]
+    fresh = sum(max(0.0, value - shown.get(term, 0.0)) for term, value in said.items())
+    more = 0.2 * sum(said.values())
+    top = sum(scored.said[best].values()) or 1.0
+    path, own = scored.paths[number], scored.paths[best]
+    kinship = 0.5 if path == own else 0.3 if path[: len(own)] == own else 0.1 if before else 0.0
+    return fresh + more + kinship * top * (0.8 if before else 1.0)
+
+
+def _heaviest_part(
+    text: str, block: tuple[int, int], matches: Sequence[Match], weights: Mapping[str, float], max_chars: int
+) -> tuple[int, int]:
+    """The part of a block too long to be shown that holds the most weight."""
+    if not matches:
+        return _grow(text, block[0], block[0], max_chars)
     first, last = _without_repeats(matches, *_heaviest(matches, weights, max_chars))
     return _grow(text, matches[first].start, matches[last].end, max_chars)
+
+
+def _filled(text: str, low: int, high: int, max_chars: int) -> tuple[int, int]:
+    """The span with whole sentences of what follows and of what comes before, as far as there is room."""
+    room = max_chars - (high - low)
+    after = [at for at in sentence_breaks(text[high : high + room]) if at]
+    if after:
+        high = trim(text, high, high + after[-1])[1]
+        room = max_chars - (high - low)
+    before = text[max(0, low - room) : low]
+    breaks = sentence_breaks(before) if low > room else [0]
+    if breaks and breaks[0] < len(before):
+        low -= len(before) - breaks[0]
+    return trim(text, low, high)
 
 
 def _heaviest(matches: Sequence[Match], weights: Mapping[str, float], max_chars: int) -> tuple[int, int]:

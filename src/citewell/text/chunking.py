@@ -1,8 +1,10 @@
 """Chunks: deterministic, heading-aware spans of a document, each small enough to read and to rank.
 
-Sections come from the reader. Small neighbours under one heading path are merged, so that a short note is one chunk;
+Sections come from the reader. Small neighbours under one heading path are merged, so that a short note is one chunk; a
+heading or a few properties alone go with what stands below them, since by themselves they say too little to be ranked;
 large sections are cut at the best boundary near the target: paragraph, then line, then sentence, then space.
-Every character of every section lies in exactly one chunk, but for white space at the edges.
+Every character of every section lies in exactly one chunk, but for white space at the edges. A text without sections
+(its front matter says nothing) is one chunk, so that its title can be found.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from citewell.text.sentences import sentence_breaks
 TARGET_CHARS = 1_800
 MAX_CHARS = 2_400
 MERGE_CHARS = 1_000
+TINY_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,9 @@ class _Piece:
 
 def chunk_document(text: str, sections: Sequence[Section], content_hash: str) -> tuple[Chunk, ...]:
     """The chunks of a canonical text, in order of their offsets."""
-    merged = _merge_small(piece for section in sections for piece in _trimmed(text, section))
+    merged = list(_merge_small(piece for section in sections for piece in _trimmed(text, section)))
+    if not merged:
+        merged = list(_trimmed(text, Section("user_note", 0, len(text))))
     pieces = (part for piece in merged for part in _split_large(text, piece))
     return tuple(
         Chunk(
@@ -66,6 +71,8 @@ def _merge_small(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
     for piece in pieces:
         if current is None:
             current = piece
+        elif _leads_into(current, piece):
+            current = _Piece(current.start, piece.end, piece.section, piece.heading_path)
         elif _may_merge(current, piece):
             path = _common_path(current.heading_path, piece.heading_path)
             current = _Piece(current.start, piece.end, current.section, path)
@@ -76,13 +83,19 @@ def _merge_small(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
         yield current
 
 
+def _leads_into(left: _Piece, right: _Piece) -> bool:
+    """Whether a piece is only the opening of the next: a heading above a larger section, a few properties."""
+    is_above = right.heading_path[: len(left.heading_path)] == left.heading_path
+    return is_above and left.end - left.start <= TINY_CHARS and _belong_together(left, right)
+
+
 def _may_merge(left: _Piece, right: _Piece) -> bool:
-    return (
-        left.section.role == right.section.role
-        and left.section.page == right.section.page
-        and left.end <= right.start
-        and right.end - left.start <= MERGE_CHARS
-    )
+    return right.end - left.start <= MERGE_CHARS and _belong_together(left, right)
+
+
+def _belong_together(left: _Piece, right: _Piece) -> bool:
+    same = left.section.role == right.section.role and left.section.page == right.section.page
+    return same and left.end <= right.start
 
 
 def _common_path(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

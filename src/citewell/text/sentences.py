@@ -1,14 +1,16 @@
 """Sentences: exact spans of what reads as one statement.
 
-Lines of a table, list items, headings and lines of verse or code end a sentence too, since each stands on its own as
-evidence. Wrapped prose does not: a single newline inside a paragraph is white space. This decides by punctuation
-and layout alone; it does not understand grammar, so an unusual abbreviation may still split a sentence in two.
+Lines of a table, list items, headings, properties and lines of verse or code end a sentence too, since each stands on
+its own as evidence. Wrapped prose does not: a single newline inside a paragraph is white space. This decides by
+punctuation and layout alone; it does not understand grammar, so an unusual abbreviation may still split a sentence.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
+from citewell.text.properties import properties_of
 
 _ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr vs etc eg ie cf al approx no nos vol vols fig figs eq sec ch pp p ed eds est dept
@@ -24,12 +26,20 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
-_BLOCK_LINE = re.compile(r"[ \t]*(?:#{1,6}\s|\||[-*+•]\s|\d{1,3}[.)]\s|>)")
+_BLOCK_LINE = re.compile(r"[ \t]*(?:#{1,6}\s|\||[-*+•]\s|\d{1,3}[.)]\s|>|---[ \t]*\n)")
 _LAST_WORD = re.compile(r"[\w.]+$")
 
 
 def sentence_breaks(text: str) -> list[int]:
-    """Offsets at which a new sentence may begin, in order."""
+    """Offsets at which a new sentence may begin, in order; each property of front matter is a statement of its own."""
+    properties, body = properties_of(text)
+    if body:
+        ends = (properties[-1][1], body) if body < len(text) else ()
+        return [
+            *(start for start, _ in properties if start),
+            *ends,
+            *(body + at for at in sentence_breaks(text[body:])),
+        ]
     breaks: list[int] = []
     for match in _END.finditer(text):
         if match.group()[0] == "." and _is_abbreviation(text, match.start(), match.end()):

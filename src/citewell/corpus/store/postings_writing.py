@@ -171,14 +171,16 @@ def _stored_chunks(connection: apsw.Connection) -> Iterator[tuple[int, str, Kind
 def _described(connection: apsw.Connection, document_id: int) -> tuple[str, Kind, str, Described]:
     row = fetch_one(
         connection,
-        "SELECT d.source_type, d.kind, x.content_hash, d.title, d.aliases, d.language, d.meta_text,"
+        "SELECT d.source_type, d.kind, x.content_hash, d.title, d.aliases, iif(d.part = '', d.note_path, ''),"
+        " d.language, d.meta_text,"
         " (SELECT group_concat(tag, ' ') FROM (SELECT tag FROM tags WHERE document_id = d.id ORDER BY folded))"
         " FROM documents d JOIN texts x ON x.id = d.text_id WHERE d.id = ?",
         (document_id,),
     )
     assert row is not None  # a chunk has a document
-    source_type, kind, digest, title, aliases, language, meta_text, tags = row
-    return source_type, kind, digest, Described.of(title, tuple(json.loads(aliases)), tags or "", language, meta_text)
+    source_type, kind, digest, title, aliases, path, language, meta_text, tags = row
+    described = Described.of(title, tuple(json.loads(aliases)), path or "", tags or "", language, meta_text)
+    return source_type, kind, digest, described
 
 
 # Segments
