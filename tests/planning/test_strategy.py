@@ -82,7 +82,7 @@ def test_a_short_follow_up_borrows_words_from_the_last_question_and_never_from_e
 )
 def test_a_question_that_points_back_searches_for_what_was_named_before(recent: tuple[str, ...]) -> None:
     found = plan_question(ChatPrompt("who kept it?", recent), Filters(), Limits(8, 700, False, 2))
-    assert found.query_variants[0].query == "Orrin Head Light kept"
+    assert found.query_variants[0].query == found.text_query == "Orrin Head Light: who kept it?"
     assert found.retrieval_question == "Orrin Head Light: who kept it?"
     assert {concept.name for concept in found.required} == {"kept", "Orrin Head Light"}
 

@@ -159,3 +159,26 @@ def test_without_a_planning_model_there_is_no_planner_output(vault: Write, add_p
         written.close()
     folder = engine.settings.data_dir / str(result.trace_path)
     assert not list(folder.glob("planner-output*"))
+
+
+def test_what_was_found_and_not_shown_is_told_with_its_score_and_the_reason(
+    vault: Write, add_path: AddPath, engine: Engine
+) -> None:
+    add_path(vault({f"Lamp {number}.md": f"The lamp of tower {number} was lit." for number in range(40)}))
+    result = engine.runs.wait(engine.start_research("Which lamp was lit?"))
+    reasons = {one.reason for one in result.explored.dropped}
+    assert reasons == {"beyond the rows to show"}
+    assert all(one.score > 0 for one in result.explored.dropped)
+    assert not {one.source_key for one in result.explored.dropped} & set(result.flow.admitted)
+    without = engine.runs.wait(engine.start_research("Which lamp was lit, but not @kelpwife?"))
+    assert engine.runs.replay(without.run_id).identical
+
+
+def test_other_names_that_were_known_and_not_searched_for_are_told(
+    vault: Write, add_path: AddPath, engine: Engine
+) -> None:
+    aliases = ", ".join(["Kelpie", "Weedwife", "Tangle Queen", "Mistress of Ware", "Laminaria"])
+    add_path(vault({"Ada Flett.md": f"---\naliases: [{aliases}]\n---\nAda Flett cuts kelp at Selwick."}))
+    result = engine.runs.wait(engine.start_research("Where does Ada Flett cut kelp?"))
+    assert result.explored.aliases_untried
+    assert all(told.startswith("Ada Flett: ") for told in result.explored.aliases_untried)

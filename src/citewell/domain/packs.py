@@ -87,13 +87,25 @@ class VariantReport:
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedCandidate:
+    """A document that was found and is not shown: how well it did, and why it was let go of."""
+
+    source_key: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetrievalReport:
     """How a pack came to its rows: what was found, what fell together, what was left out."""
 
     variants: tuple[VariantReport, ...]
     before_dedupe: int
     after_dedupe: int
-    reranked_out: tuple[str, ...]
+    dropped: tuple[DroppedCandidate, ...] = ()
+    dropped_count: int = 0
+    # Other names of what the question names that were known and not searched for.
+    aliases_untried: tuple[str, ...] = ()
     semantic: SemanticReport | None = None
 
 

@@ -18,7 +18,7 @@ from citewell.domain.answers import (
 from citewell.domain.chat import ChatPurpose, Price
 from citewell.domain.evidence import Answerability, GivenRow
 from citewell.domain.lanes import SemanticUse
-from citewell.domain.packs import ResearchPack
+from citewell.domain.packs import DroppedCandidate, ResearchPack
 from citewell.domain.queries import Filters, Limits
 
 RunStatus = Literal["queued", "running", "interrupted", "done", "failed", "cancelled"]
@@ -305,6 +305,8 @@ class Exploration:
     inspected_keys: tuple[str, ...] = ()
     rejected: dict[str, str] = field(default_factory=dict)
     open_gaps: tuple[str, ...] = ()
+    aliases_untried: tuple[str, ...] = ()
+    dropped: tuple[DroppedCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

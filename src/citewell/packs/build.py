@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.counts import TagCount
 from citewell.domain.documents import Document, Role
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
-from citewell.domain.packs import ResearchPack, RetrievalReport, VariantReport
+from citewell.domain.packs import DroppedCandidate, ResearchPack, RetrievalReport, VariantReport
 from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery, QueryPlan, Variant
 from citewell.packs.adjustments import adjustments, is_left_out, with_every_side
+from citewell.packs.alias_expansion import AliasExpansion, expand_aliases, variant_with
 from citewell.packs.concepts import Passage, is_met
 from citewell.packs.coverage import coverage
 from citewell.packs.next_steps import next_steps
-from citewell.packs.other_names import OtherName, other_names, variant_with
 from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
@@ -30,6 +30,8 @@ from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity,
 from citewell.retrieval.spelling import Respelled, respell
 
 EXACT_TAG_EXAMPLES = 3
+# Candidates that were let go of and are still told, best first.
+MOST_DROPPED = 50
 _RERANK_ROWS = 3
 _SPELLING = 0.9
 _PINNED = Signal("pinned", 0.0, "named by its key")
@@ -50,7 +52,7 @@ class _Searched:
     results: list[Results]
     lanes: dict[str, LaneRow]
     report: SemanticReport | None = None
-    others: tuple[OtherName, ...] = ()
+    aliases: AliasExpansion = field(default_factory=AliasExpansion)
 
 
 class PackBuilder:
@@ -81,7 +83,7 @@ class PackBuilder:
         query, plan = spelled.query, _with_spellings(plan, spelled)
         searched = self._search(plan, query, languages)
         plan = replace(plan, query_variants=tuple(found.variant for found in searched.results))
-        ranked = self._rank(plan, query, searched, languages)
+        ranked, dropped = self._rank(plan, query, searched, languages)
         counts, chunks = term_chunks(self._store, asked), self._store.chunk_count()
         weights = rarity(term_chunks(self._store, query) if spelled.spellings else counts, chunks)
         shown = with_every_side(plan, ranked, plan.limits.limit, lambda row: frozenset(row.weighed.met))
@@ -111,7 +113,13 @@ class PackBuilder:
             exact_tag_evidence=tagged,
             next_steps=next_steps(plan, rows, tagged, evidence_coverage, spelled.spellings),
         )
-        return pack, _report(searched, [row.candidate.document.source_key for row in ranked], plan.limits.limit)
+        shown_keys = {row.source_key for row in pack.evidence}
+        dropped += [
+            DroppedCandidate(row.candidate.document.source_key, round(row.weighed.score, 6), "beyond the rows to show")
+            for row in ranked
+            if row.candidate.document.source_key not in shown_keys
+        ]
+        return pack, _report(searched, dropped)
 
     def _search(self, plan: QueryPlan, asked: LexicalQuery, languages: Sequence[str]) -> _Searched:
         """The question as it was asked is put to every lane, as a search would; its variants find what it misses."""
@@ -131,24 +139,33 @@ class PackBuilder:
             candidates = [replace(row.candidate, score=row.score) for row in found.rows]
             searched.results.append(Results(variant, candidates, found.reach))
             searched = replace(searched, report=found.report or searched.report)
-        others = other_names(self._store, plan, searched.results[0].candidates) if searched.results else ()
-        if others:
-            variant = variant_with(plan, others)
-            query = lexical_query(variant.query, languages, [one.other for one in others])
+        first = searched.results[0].candidates if searched.results else []
+        aliases = expand_aliases(self._store, plan, first) if searched.results else AliasExpansion()
+        if aliases.tried:
+            variant = variant_with(plan, aliases.tried)
+            query = lexical_query(variant.query, languages, [one.other for one in aliases.tried])
             named = self._store.rank(query, plan.filters, depth)
             exact = exact_keys(self._store, query, named)
             searched.results.append(_results(variant, [one for one in named if one.document.source_key in exact]))
-        return replace(searched, others=others)
+        return replace(searched, aliases=aliases)
 
     def _rank(
         self, plan: QueryPlan, query: LexicalQuery, searched: _Searched, languages: Sequence[str]
-    ) -> list[_Ranked]:
-        fused = fuse(searched.results)[: plan.limits.limit * _RERANK_ROWS]
+    ) -> tuple[list[_Ranked], list[DroppedCandidate]]:
+        """The rows worth showing, best first, and what was let go of on the way."""
+        every = fuse(searched.results)
+        fused = every[: plan.limits.limit * _RERANK_ROWS]
+        dropped = [_dropped(row, "not among the best of the first stage") for row in every[len(fused) :]]
         chunks = [(row.candidate.document, row.candidate.chunk) for row in fused]
         readings = read_many(self._store, chunks, query, plan.limits.max_chars_per_doc)
-        weighed = (self._weigh(plan, *pair, languages, searched) for pair in zip(fused, readings, strict=True))
+        weighed = [self._weigh(plan, *pair, languages, searched) for pair in zip(fused, readings, strict=True)]
+        dropped += [
+            _dropped(row, "the question leaves it out")
+            for row, kept in zip(fused, weighed, strict=True)
+            if kept is None
+        ]
         ranked = [row for row in weighed if row is not None]
-        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
+        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key)), dropped
 
     def _weigh(
         self,
@@ -177,7 +194,7 @@ class PackBuilder:
             told = (replace(signal, value=0.0) for signal in found.signals if signal.name in PROVENANCE)
             weighed = replace(weighed, signals=(*weighed.signals, *told))
         if row.best == "alias":
-            signals = (one.signal() for one in searched.others if passage.has(phrase_of(one.other, languages)))
+            signals = (one.signal() for one in searched.aliases.tried if passage.has(phrase_of(one.other, languages)))
             weighed = replace(weighed, signals=(*weighed.signals, *signals))
         return _Ranked(row.candidate, reading, weighed, _lanes(found, row))
 
@@ -285,7 +302,11 @@ def _lanes(found: LaneRow | None, row: Fused) -> tuple[Lane, ...]:
     return tuple(dict.fromkeys((*by_words, *(found.lanes if found else ("lexical",)))))
 
 
-def _report(searched: _Searched, ranked: Sequence[str], limit: int) -> RetrievalReport:
+def _dropped(row: Fused, reason: str) -> DroppedCandidate:
+    return DroppedCandidate(row.candidate.document.source_key, round(row.base, 6), reason)
+
+
+def _report(searched: _Searched, dropped: Sequence[DroppedCandidate]) -> RetrievalReport:
     """What each variant found, and what became of it."""
     variants = tuple(
         VariantReport(
@@ -297,5 +318,13 @@ def _report(searched: _Searched, ranked: Sequence[str], limit: int) -> Retrieval
         for variant, candidates in ((found.variant, found.candidates) for found in searched.results)
     )
     found = {key for variant in variants for key in variant.keys}
-    before = sum(variant.chunks for variant in variants)
-    return RetrievalReport(variants, before, len(found), tuple(ranked[limit:]), searched.report)
+    best = sorted(dropped, key=lambda one: (-one.score, one.source_key))
+    return RetrievalReport(
+        variants=variants,
+        before_dedupe=sum(variant.chunks for variant in variants),
+        after_dedupe=len(found),
+        dropped=tuple(best[:MOST_DROPPED]),
+        dropped_count=len(dropped),
+        aliases_untried=tuple(f"{one.name}: {one.other}" for one in searched.aliases.untried),
+        semantic=searched.report,
+    )

@@ -32,7 +32,6 @@ _POINTS_BACK = re.compile(
     r"\b(?:it|its|they|them|their|that|this|those|these|there|he|she|his|her|him|er|sie|es|dort|il|elle|lui|ello)\b",
     re.I,
 )
-_POINTING_WEIGHT = 0.3
 _FILE_ENDING = re.compile(rf"(?<=\w)\.(?:{FILE_ENDINGS})\b", re.IGNORECASE)
 
 
@@ -77,7 +76,7 @@ def plan_question(
     with_brief = named is not None if include_topic_brief is None else include_topic_brief
     concepts = tuple(_concepts(understood))[:MAX_CONCEPTS]
     return QueryPlan(
-        text_query=question.text,
+        text_query=_retrieval_question(understood) if understood.points_back else question.text,
         terms=tuple(dict.fromkeys(token.folded for token in understood.content)),
         tag_queries=tag_queries(question),
         query_variants=tuple(_variants(understood, concepts))[:MAX_VARIANTS],
@@ -255,10 +254,9 @@ def _all_variants(understood: _Understood, concepts: tuple[Concept, ...]) -> Ite
     content = " ".join(token.text for token in understood.content)
     if understood.earlier is not None and understood.points_back:
         # Alone, "who kept it?" asks for anything that was kept.
-        yield Variant("follow_up", f"{_subject(understood.earlier)} {content}".strip(), 1.0)
+        yield Variant("original", _retrieval_question(understood), 1.0)
         whole = " ".join(token.text for token in understood.earlier.content)
         yield Variant("follow_up", f"{whole} {content}".strip(), 0.8)
-        yield Variant("original", understood.question.text, _POINTING_WEIGHT)
         return
     yield Variant("original", understood.question.text, 1.0)
     yield Variant("content", content, 0.95)

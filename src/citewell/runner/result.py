@@ -44,10 +44,23 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         metrics=metrics_of(state),
         gates=verification.gates if verification else (),
         flow=flow_of(state),
-        explored=Exploration(state.queries_tried, state.inspected_keys, state.rejected, state.open_gaps),
+        explored=_explored(state),
         failure=state.failure,
         doubts=state.doubts if shown else (),
         pack=state.pack,
+    )
+
+
+def _explored(state: RunState) -> Exploration:
+    """What was tried and turned away; what was dropped once and shown after all is not told as dropped."""
+    shown = {row.source_key for row in state.pack.evidence} if state.pack else set()
+    return Exploration(
+        queries_tried=state.queries_tried,
+        inspected_keys=state.inspected_keys,
+        rejected=state.rejected,
+        open_gaps=state.open_gaps,
+        aliases_untried=state.aliases_untried,
+        dropped=tuple(one for one in state.dropped if one.source_key not in shown),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatRequest
-from citewell.domain.packs import ResearchPack
+from citewell.domain.packs import DroppedCandidate, ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import (
     Budget,
@@ -66,6 +66,8 @@ class RunState:
     inspected_keys: tuple[str, ...] = ()
     queries_tried: tuple[str, ...] = ()
     rejected: dict[str, str] = field(default_factory=dict)
+    dropped: tuple[DroppedCandidate, ...] = ()
+    aliases_untried: tuple[str, ...] = ()
     judgements: tuple[JudgeResult, ...] = ()
     merges: tuple[MergeRecord, ...] = ()
     planner_asked: int = 0

@@ -193,7 +193,12 @@ def _counted(state: RunState, found: Retrieved) -> RunState:
     before, after = state.candidates
     if found.report.semantic is not None and found.report.semantic.problem:
         state = replace(state, warnings=(*state.warnings, "semantic_lane_unavailable"))
-    return replace(state, candidates=(before + found.report.before_dedupe, after + found.report.after_dedupe))
+    return replace(
+        state,
+        candidates=(before + found.report.before_dedupe, after + found.report.after_dedupe),
+        dropped=(*state.dropped, *found.report.dropped),
+        aliases_untried=tuple(dict.fromkeys((*state.aliases_untried, *found.report.aliases_untried))),
+    )
 
 
 def _first_evidence(state: RunState, pack: ResearchPack) -> Transition:

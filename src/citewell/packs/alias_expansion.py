@@ -39,7 +39,15 @@ class OtherName:
         return Signal("alias", 0.0, f"found as '{self.other}', which {self.source_key} gives for '{self.name}'")
 
 
-def other_names(store: CorpusReader, plan: QueryPlan, found: Sequence[Candidate]) -> tuple[OtherName, ...]:
+@dataclass(frozen=True, slots=True)
+class AliasExpansion:
+    """The other names that are searched for, and those that are known and left alone."""
+
+    tried: tuple[OtherName, ...] = ()
+    untried: tuple[OtherName, ...] = ()
+
+
+def expand_aliases(store: CorpusReader, plan: QueryPlan, found: Sequence[Candidate]) -> AliasExpansion:
     """Other names for what a question names; `found` is what its own words found."""
     tokens = query_tokens(plan.text_query)[:_WORDS]
     names = {name_key(name): name for name in _names(tokens)}
@@ -48,13 +56,15 @@ def other_names(store: CorpusReader, plan: QueryPlan, found: Sequence[Candidate]
         given.setdefault(name_key(one.name), {}).setdefault(name_key(one.other), one)
     own = {token.folded for token in tokens} | {part for token in tokens for part in token.parts}
     ruled_out = {name_key(concept.name) for concept in plan.excluded}
-    kept = [
+    new = [
         one
         for others in given.values()
         for key, one in others.items()
-        if key not in ruled_out and _is_telling(one.other) and not own.issuperset(key.split())
+        if key not in ruled_out and not own.issuperset(key.split())
     ]
-    return tuple(kept[:MOST])
+    telling = [one for one in new if _is_telling(one.other)]
+    vague = [one for one in new if one not in telling]
+    return AliasExpansion(tuple(telling[:MOST]), (*telling[MOST:], *vague))
 
 
 def variant_with(plan: QueryPlan, others: Sequence[OtherName]) -> Variant:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from citewell.app import Engine
 from citewell.domain.packs import ResearchPack
-from citewell.packs.other_names import MOST
+from citewell.packs.alias_expansion import MOST
 
 NOTES: dict[str, str | bytes] = {
     "People/Solveig Haraldsen.md": "---\naliases: [kelpwife, Sol]\ntags: [person]\n---\nRuns the kelp farm.",
