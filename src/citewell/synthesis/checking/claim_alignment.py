@@ -1,4 +1,4 @@
-"""A claim laid on the sentence that says nearly the same, and what counts as an anchor there. Pure."""
+"""A claim aligned with the one sentence that says nearly the same, and what anchors a word there. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from citewell.synthesis.checking.alignment import Aligned
-from citewell.synthesis.checking.slots import Overlay, overlay
+from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
+from citewell.synthesis.checking.word_alignment import WordAlignment, align_words
 
 _LEAST_SHARED = 0.5
 _LEAST_PLAIN = 2
@@ -17,60 +17,60 @@ _CLOSE = 0.7
 
 
 @dataclass(frozen=True)
-class Laid:
-    """A claim laid on its nearest sentence."""
+class ClaimAlignment:
+    """A claim and its nearest sentence, word against word."""
 
-    aligned: Aligned
+    matched: EvidenceMatch
     # Without what it says in brackets, where the claim has none.
     sentence: Sentence
     whole: Sentence
-    over: Overlay
+    words: WordAlignment
     close: Mapping[str, Mapping[str, float]]
 
     @property
     def claim(self) -> Sentence:
-        return self.aligned.claim
+        return self.matched.claim
 
     @property
     def is_close(self) -> bool:
         """Whether the sentence has nearly all of the claim's words that are no names."""
-        plain = [word for word in self.aligned.words if not word.token.is_capital]
+        plain = [word for word in self.matched.words if not word.token.is_capital]
         total = math.fsum(word.weight for word in plain)
         found = math.fsum(word.weight * word.in_stems(self.sentence.stems) for word in plain)
         return bool(total) and found / total >= _CLOSE
 
 
-def lay(aligned: Aligned) -> Laid | None:
-    """The claim on the sentence that comes nearest, where they share enough."""
-    sentence = aligned.sentence
-    if sentence is None or aligned.share(aligned.own) < _LEAST_SHARED:
+def align_to_nearest(matched: EvidenceMatch) -> ClaimAlignment | None:
+    """The claim beside the sentence that comes nearest, where they share enough."""
+    sentence = matched.sentence
+    if sentence is None or matched.share(matched.own) < _LEAST_SHARED:
         return None
-    return _laid(aligned, sentence)
+    return _aligned(matched, sentence)
 
 
-def lay_but_for_names(aligned: Aligned) -> Laid | None:
-    """The claim on the sentence that comes nearest when names are left out, where that is another one."""
-    plain = [word for word in aligned.words if not word.token.is_capital]
+def align_without_names(matched: EvidenceMatch) -> ClaimAlignment | None:
+    """The claim beside the sentence that comes nearest when names are left out, where that is another one."""
+    plain = [word for word in matched.words if not word.token.is_capital]
     total = math.fsum(word.weight for word in plain)
     if len(plain) < _LEAST_PLAIN or not total:
         return None
     shares = [
         math.fsum(word.weight * word.in_stems(one.stems) for word in plain) / total
-        for one in aligned.evidence.sentences
+        for one in matched.evidence.sentences
     ]
     best = max(range(len(shares)), key=lambda at: shares[at], default=None)
     if best is None or shares[best] < _NEARLY_ALL:
         return None
-    return _laid(aligned, aligned.evidence.sentences[best])
+    return _aligned(matched, matched.evidence.sentences[best])
 
 
-def _laid(aligned: Aligned, sentence: Sentence) -> Laid | None:
+def _aligned(matched: EvidenceMatch, sentence: Sentence) -> ClaimAlignment | None:
     whole = sentence
-    close = {word.token.stem: word.stems for word in aligned.words}
-    if "(" not in aligned.claim.text:
+    close = {word.token.stem: word.stems for word in matched.words}
+    if "(" not in matched.claim.text:
         sentence = without_brackets(sentence)
-    over = overlay(aligned.claim.tokens, sentence.tokens, close)
-    return Laid(aligned, sentence, whole, over, close) if over else None
+    words = align_words(matched.claim.tokens, sentence.tokens, close)
+    return ClaimAlignment(matched, sentence, whole, words, close) if words else None
 
 
 def without_brackets(sentence: Sentence) -> Sentence:
@@ -86,18 +86,20 @@ def without_brackets(sentence: Sentence) -> Sentence:
     return Sentence(sentence.text, sentence.start, tuple(kept))
 
 
-def is_anchored(laid: Laid, first: int, last: int) -> bool:
+def is_anchored(alignment: ClaimAlignment, first: int, last: int) -> bool:
     """Whether the words on both sides met, one of them a word of meaning not far off."""
-    if not laid.over.meets_around(first, last):
+    if not alignment.words.is_matched_around(first, last):
         return False
     around = [*range(first - 3, first), *range(last + 1, last + 4)]
-    tokens = laid.claim.tokens
-    return any(0 <= at < len(tokens) and laid.over.is_same[at] and weighs(tokens[at]) for at in around)
+    tokens = alignment.claim.tokens
+    return any(0 <= at < len(tokens) and alignment.words.is_same[at] and carries_meaning(tokens[at]) for at in around)
 
 
-def weighs(token: Token) -> bool:
+def carries_meaning(token: Token) -> bool:
+    """Whether a word is more than grammar: a word of meaning or a number."""
     return token.is_content or token.folded[0].isdigit()
 
 
-def instead(there: str, here: str) -> str:
+def substitution(there: str, here: str) -> str:
+    """The reason given where the claim has put one thing in the place of another."""
     return f"the quote has '{there}' where this has '{here}'"
