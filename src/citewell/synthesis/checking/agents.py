@@ -2,6 +2,17 @@
 
 Seen only where a name stands right before the verb or right after `by`. A pronoun, a title or a relative clause in
 between hides the agent, and then nothing is compared.
+
+Example:
+    claim:   Fleming discovered penicillin in 1928.
+    passage: Penicillin was discovered in 1928 by Fleming. Florey later purified it.
+    verdict: supported
+
+Example:
+    claim:   Florey discovered penicillin in 1928.
+    passage: Penicillin was discovered in 1928 by Fleming. Florey later purified it.
+    verdict: unsupported
+    reason:  the quote has 'Fleming' where this has 'Florey'
 """
 
 from __future__ import annotations

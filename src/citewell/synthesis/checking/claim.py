@@ -4,6 +4,23 @@ Rules no number outweighs come first: a value, a name or a quotation the quotes 
 differs. Then the share of the claim's words, by rarity, that the nearest sentence and its neighbours have decides. It
 compares and does not understand: a paraphrase in quite other words is called partial or unsupported, and a wrong
 relation in quite other words passes.
+
+Example:
+    claim:   The lamp was lit in 1859.
+    passage: The lamp was first lit on 14 November 1859.
+    verdict: supported
+
+Example:
+    claim:   The lamp was lit and polished by the keeper.
+    passage: The keeper lit the lamp at dusk.
+    verdict: partial
+    reason:  not in the quote: polished
+
+Example:
+    claim:   The lamp was lit in 1860.
+    passage: The lamp was first lit on 14 November 1859.
+    verdict: unsupported
+    reason:  not in the quote: 1860
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""A claim aligned with the one sentence that says nearly the same, and what anchors a word there. Pure."""
+"""A claim aligned with the one sentence that says nearly the same, and what anchors a word there. Pure.
+
+Example:
+    claim:   The ferry was sold to Kilbride.
+    passage: The ferry (built at Dunmore) was sold to Kilbride.
+    verdict: supported
+
+Example:
+    claim:   The ferry was sold to Dunmore.
+    passage: The ferry was built at Dunmore. The ferry was sold to Kilbride.
+    verdict: unsupported
+    reason:  the quote has 'Kilbride' where this has 'Dunmore'
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,17 @@
 A denial belongs to the next word that carries meaning ("was not founded", "no effect", "failed to win"). The same word
 is looked up on the other side: it must be denied there too. "Not only" denies nothing. What a sentence denies about
 things the claim leaves out does not matter.
+
+Example:
+    claim:   The bridge is not only old but narrow.
+    passage: The bridge is old but narrow.
+    verdict: supported
+
+Example:
+    claim:   The bridge was repaired after the flood.
+    passage: The bridge was not repaired after the flood.
+    verdict: unsupported
+    reason:  the quote denies this ('not repaired')
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""A claim matched with the evidence: which words of it stand where, and which sentence says it best. Pure."""
+"""A claim matched with the evidence: which words of it stand where, and which sentence says it best. Pure.
+
+Example:
+    claim:   The ferry carries coal from Leith.
+    passage: The ferry comes from Leith. It carries coal.
+    verdict: supported
+
+Example:
+    claim:   The ferry carries coal.
+    passage: The ferry left at noon. Nobody waved. The mill burns coal.
+    verdict: unsupported
+    reason:  not in the quote: carries, coal
+"""
 
 from __future__ import annotations
 

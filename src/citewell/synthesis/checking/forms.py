@@ -1,4 +1,21 @@
-"""Words that may stand for one another: inflected, derived, joined, abbreviated, or of like meaning. Pure."""
+"""Words that may stand for one another: inflected, derived, joined, abbreviated, or of like meaning. Pure.
+
+Example:
+    claim:   The World Health Organization recommended vaccination.
+    passage: The WHO recommends vaccinating children.
+    verdict: supported
+
+Example:
+    claim:   The physician bought the mill in 1902.
+    passage: The doctor purchased the mill in 1902.
+    verdict: supported
+
+Example:
+    claim:   The physician painted the mill in 1902.
+    passage: The doctor purchased the mill in 1902.
+    verdict: partial
+    reason:  not in the quote: painted
+"""
 
 from __future__ import annotations
 

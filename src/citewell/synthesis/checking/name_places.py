@@ -2,6 +2,17 @@
 
 Seen only where the words around a name are those of the quotes. Names of a list or an equation may change places, and
 so may a subject and its object where the voice changes with them.
+
+Example:
+    claim:   Dunmore was bought by Kilbride in 1901.
+    passage: Kilbride bought Dunmore in 1901.
+    verdict: supported
+
+Example:
+    claim:   Dunmore bought Kilbride in 1901.
+    passage: Kilbride bought Dunmore in 1901.
+    verdict: unsupported
+    reason:  the quote has 'Dunmore' and 'Kilbride' the other way round
 """
 
 from __future__ import annotations

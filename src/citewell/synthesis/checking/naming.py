@@ -3,6 +3,17 @@
 A name is what is capitalised; the first word of a sentence only where no English word is spelt so, or where it begins a
 name of several words. A surname stands for the full name where the quotes never give another first name, initials stand
 for what they abbreviate, and a people for its country.
+
+Example:
+    claim:   The WHO recommends vaccination.
+    passage: The World Health Organization recommends vaccinating children.
+    verdict: supported
+
+Example:
+    claim:   Irene Curie measured the activity of radium.
+    passage: Marie Curie measured the activity of radium.
+    verdict: unsupported
+    reason:  not in the quote: Irene Curie
 """
 
 from __future__ import annotations

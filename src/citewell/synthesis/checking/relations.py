@@ -1,7 +1,25 @@
 """Right words in a wrong relation: another name in a place, the contrary of a word, subject and object swapped. Pure.
 
-It compares a claim with the one sentence that says nearly the same, word against word (`slots`). A claim in quite other
-words cannot be compared so and passes; so does "A sold B" for "B sold A" where the sentence is much rearranged.
+It compares a claim with the one sentence that says nearly the same, word against word (`word_alignment`). A claim in
+quite other words cannot be compared so and passes; so does "A sold B" for "B sold A" where the sentence is much
+rearranged.
+
+Example:
+    claim:   The hull is 24 metres long.
+    passage: The hull is 24 metres long and 6 metres wide.
+    verdict: supported
+
+Example:
+    claim:   The hull is 24 metres wide.
+    passage: The hull is 24 metres long and 6 metres wide.
+    verdict: unsupported
+    reason:  the quote has 'long' where this has 'wide'
+
+Example:
+    claim:   All of the boats returned to port.
+    passage: Some of the boats returned to port.
+    verdict: unsupported
+    reason:  the quote has 'some' where this has 'all'
 """
 
 from __future__ import annotations

@@ -3,6 +3,17 @@
 One value may be written in many ways: digits or words, a per cent or a fraction, `1.5 km` or `1,500 m`, `5 million` or
 `5,000,000`, `3 May 1871` or `1871-05-03`, `third` or `3rd`. Those agree. A rounded number agrees where the claim says
 that it is rounded ("about 5,000" for 4,987).
+
+Example:
+    claim:   The dam is 1.5 km long and holds 5 million litres.
+    passage: The dam is 1,500 m long and holds 5,000,000 litres.
+    verdict: supported
+
+Example:
+    claim:   The dam was opened on 4 May 1871.
+    passage: The dam was opened on 1871-05-03.
+    verdict: unsupported
+    reason:  not in the quote: 4 May 1871
 """
 
 from __future__ import annotations

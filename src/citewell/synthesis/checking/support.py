@@ -3,7 +3,20 @@
 A logistic formula over the features (`support_features`). Its coefficients come from one half of the expert pairs of
 SciFact and, at a twentieth of their weight, from pairs built of half the documents of SQuAD 2.0 and other collections,
 by `bench/verifier_fit.py`; docs/verifier.md says what it comes to on the other halves. The number orders claims; the
-verdict also obeys rules that no number can outweigh (`claim`).
+verdict also obeys rules that no number can outweigh (`claim`). What no rule sees may cost support and not the verdict,
+as "only" does here.
+
+Example:
+    claim:   The ferry runs in winter.
+    passage: The ferry runs in winter and in spring.
+    verdict: supported
+    support: 0.85
+
+Example:
+    claim:   The ferry runs only in winter.
+    passage: The ferry runs in winter and in spring.
+    verdict: supported
+    support: 0.78
 """
 
 from __future__ import annotations

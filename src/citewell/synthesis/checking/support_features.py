@@ -2,6 +2,19 @@
 
 Everything is looked for in the one sentence that comes nearest, with a discount for its neighbours: words of a claim
 that are scattered over a page support nothing. `support` weighs the features.
+
+Example:
+    claim:   Aspirin relieves migraine in adults.
+    passage: In adults aspirin relieved migraine within an hour.
+    verdict: supported
+    support: 0.85
+
+Example:
+    claim:   Aspirin relieves migraine in adults.
+    passage: In adults with migraine aspirin made no difference.
+    verdict: partial
+    reason:  not in the quote: relieves
+    support: 0.52
 """
 
 from __future__ import annotations

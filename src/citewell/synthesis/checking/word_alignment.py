@@ -3,6 +3,17 @@
 Two sentences that say nearly the same are aligned so that as many words as possible meet. Where the words
 on both sides of a place meet and those in it do not, the claim has put something else there: another name or number, or
 the contrary. Sentences that share too little are not compared so.
+
+Example:
+    claim:   In the storm the west tower fell.
+    passage: The west tower fell in the storm.
+    verdict: supported
+
+Example:
+    claim:   The tower stood for 40 years.
+    passage: The tower stood for 70 years beside 40 mills.
+    verdict: unsupported
+    reason:  the quote has '70' where this has '40'
 """
 
 from __future__ import annotations
