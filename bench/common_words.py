@@ -31,6 +31,17 @@ _PAGE = Path(__file__).resolve().parents[1] / "src/citewell/synthesis/checking/c
 _HEAD = '''"""How common the stems of English are: data, written by `bench/common_words.py` from public collections.
 
 Each line of a group holds stems found in about one of `2 ** group` passages; what is in no group is rarer than all.
+
+Example:
+    claim:   A keeper used the brass theodolite.
+    passage: A keeper polished the brass theodolite.
+    verdict: supported
+
+Example:
+    claim:   A keeper pawned the brass theodolite.
+    passage: A keeper polished the brass theodolite.
+    verdict: partial
+    reason:  not in the quote: pawned
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ from verifier_pairs import pairs_of
 
 from citewell.evals.verifier_bench import LabelledPair, likeness_by, open_model, read_pairs
 from citewell.settings import Settings
-from citewell.synthesis.checking.alignment import align, read_evidence
 from citewell.synthesis.checking.claim import Likeness, likeness_around
+from citewell.synthesis.checking.evidence_match import match_evidence, read_evidence
 from citewell.synthesis.checking.rarity import Rarity
-from citewell.synthesis.checking.signs import Signs, read_signs
 from citewell.synthesis.checking.support import COEFFICIENTS, WITH_LIKENESS
+from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
 
 _BUILT_WEIGHT = 0.05
 _CHANGED_WEIGHT = 0.3
@@ -32,34 +32,36 @@ def main() -> None:
     data = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "shared" / "data"
     experts = read_pairs(data / EXPERTS)
     chosen = [at for at, pair in enumerate(experts) if half_of(pair.claim) == 0]
-    signs = signs_of(experts, None)
+    features = features_of(experts, None)
     truth = [experts[at].label == "supported" for at in chosen]
     weights = [1.1 if experts[at].label == "refuted" else 1.0 for at in chosen]
-    kept = [signs[at] for at in chosen]
+    kept = [features[at] for at in chosen]
     for name in TUNED_ON:
         built = [pair for pair in pairs_of(data / name, _PAIRS) if pair.half == 0]
-        kept += signs_of([LabelledPair(pair.claim, pair.evidence, pair.label) for pair in built], None)
+        kept += features_of([LabelledPair(pair.claim, pair.evidence, pair.label) for pair in built], None)
         truth += [pair.label == "supported" for pair in built]
         plain = ("supported", "wrong passage")
         weights += [_BUILT_WEIGHT * (1.0 if pair.made.startswith(plain) else _CHANGED_WEIGHT) for pair in built]
     print(fit(kept, truth, weights, list(COEFFICIENTS)))
     with tempfile.TemporaryDirectory() as place:
-        alike = signs_of([experts[at] for at in chosen], likeness_by(open_model(Settings(data_dir=Path(place)))))
+        alike = features_of([experts[at] for at in chosen], likeness_by(open_model(Settings(data_dir=Path(place)))))
     print(fit(alike, truth[: len(chosen)], weights[: len(chosen)], list(WITH_LIKENESS)))
 
 
-def signs_of(pairs: Sequence[LabelledPair], likeness: Likeness | None) -> list[Signs]:
+def features_of(pairs: Sequence[LabelledPair], likeness: Likeness | None) -> list[SupportFeatures]:
     rarity = Rarity.in_texts(dict.fromkeys(pair.evidence for pair in pairs))
-    found: list[Signs] = []
+    found: list[SupportFeatures] = []
     for pair in pairs:
-        aligned = align(pair.claim, read_evidence(pair.evidence), rarity)
-        found.append(read_signs(aligned, pair.evidence, likeness_around(aligned, likeness)))
+        matched = match_evidence(pair.claim, read_evidence(pair.evidence), rarity)
+        found.append(read_support_features(matched, pair.evidence, likeness_around(matched, likeness)))
     return found
 
 
-def fit(signs: Sequence[Signs], truth: Sequence[bool], weights: Sequence[float], names: list[str]) -> dict[str, float]:
+def fit(
+    features: Sequence[SupportFeatures], truth: Sequence[bool], weights: Sequence[float], names: list[str]
+) -> dict[str, float]:
     """Logistic regression with a ridge of 1, by Newton's method."""
-    values = np.array([[*(float(getattr(one, name)) for name in names), 1.0] for one in signs])
+    values = np.array([[*(float(getattr(one, name)) for name in names), 1.0] for one in features])
     wanted, weight = np.array(truth, float), np.array(weights)
     ridge = np.diag([1.0] * len(names) + [1e-6])
     beta = np.zeros(len(names) + 1)

@@ -15,7 +15,7 @@ from citewell.evals.measures import auroc
 from citewell.settings import Settings
 from citewell.surfaces.cli.main import run
 from citewell.surfaces.schemas import json_schema
-from citewell.synthesis.answer_signs import Signs
+from citewell.synthesis.answerability_features import AnswerabilityFeatures
 
 
 def collection(folder: Path, facts: dict[str, str], queries: dict[str, str], impossible: str = "") -> Path:
@@ -62,10 +62,10 @@ def test_foreign_questions_are_told_from_a_collections_own(tmp_path: Path) -> No
 
 
 def test_fitting_finds_which_way_a_sign_points() -> None:
-    def signs(around: float) -> Signs:
-        return Signs(around, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), ())
+    def features(around: float) -> AnswerabilityFeatures:
+        return AnswerabilityFeatures(around, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), ())
 
-    examples = [([signs(0.9), signs(0.1)], True, 1.0), ([signs(0.2)], False, 1.0), ([], False, 1.0)] * 20
+    examples = [([features(0.9), features(0.1)], True, 1.0), ([features(0.2)], False, 1.0), ([], False, 1.0)] * 20
     _, coefficients = fit(examples)
     assert coefficients["around"] > 1.0
 

@@ -1,4 +1,4 @@
-"""Citations set right, quotes narrowed to what bears a sentence out, and sources that disagree tabled."""
+"""Citations set right, quotes narrowed to what supports a sentence, and sources that disagree tabled."""
 
 from __future__ import annotations
 

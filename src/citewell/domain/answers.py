@@ -118,7 +118,7 @@ class Citation:
 class CheckedSentence:
     """A sentence of the answer with its verdict and the exact quote behind it.
 
-    `support` orders sentences by how far the quotes bear them out. `repaired_from` names what the sentence cited before
+    `support` orders sentences by how far the quotes support them. `repaired_from` names what the sentence cited before
     another source was found to say it.
     """
 

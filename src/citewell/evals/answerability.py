@@ -19,8 +19,8 @@ from citewell.evals.bench import temporary_folder
 from citewell.evals.collections import load_collection, read_jsonl, write_notes
 from citewell.evals.measures import auroc
 from citewell.settings import Settings
-from citewell.synthesis.answer_signs import Signs, read_signs
 from citewell.synthesis.answerability import COEFFICIENTS, logit_of
+from citewell.synthesis.answerability_features import AnswerabilityFeatures, read_answerability_features
 from citewell.synthesis.asking import asked
 from citewell.synthesis.packing import term_weights, unseen_terms
 from citewell.synthesis.topic import topic_of
@@ -106,13 +106,13 @@ def measure_answerability(
                 own: list[tuple[Posed, float]] = []
                 for number, posed in enumerate(own_questions):
                     yield BenchProgress(folder.name, "citewell", "asking", number, len(own_questions))
-                    own.append((posed, best_logit(signs_for(engine, posed.text))))
+                    own.append((posed, best_logit(features_for(engine, posed.text))))
                 yield from _own_rows(folder.name, own)
                 answered = [logit for posed, logit in own if posed.is_answerable]
                 for other, questions in asked_of.items():
                     if other != folder.name:
                         foreign = [
-                            best_logit(signs_for(engine, posed.text)) for posed in questions[: max(1, most // 2)]
+                            best_logit(features_for(engine, posed.text)) for posed in questions[: max(1, most // 2)]
                         ]
                         yield _row(folder.name, other, "all", answered, foreign)
             finally:
@@ -142,30 +142,34 @@ def _indexed(folder: Path, place: Path, settings: Settings) -> Engine:
     return engine
 
 
-def signs_for(engine: Engine, question: str) -> list[Signs]:
-    """The signs behind the estimate for a question, as the judge of a run reads them."""
+def features_for(engine: Engine, question: str) -> list[AnswerabilityFeatures]:
+    """The features behind the estimate for a question, as the judge of a run reads them."""
     if not question.strip():
         return []
     pack = engine.research_pack(question, options=PackOptions(limit=8, max_chars_per_doc=2_000))
     plan, chunks = pack.query_plan, pack.coverage.corpus_chunks
     topic = topic_of(plan, term_weights(pack), unseen_terms(pack), ("en",))
     parts = asked(plan.text_query)
-    return [one for part in parts for one in read_signs(part, topic, plan.concepts, pack.evidence, chunks)]
+    return [
+        one for part in parts for one in read_answerability_features(part, topic, plan.concepts, pack.evidence, chunks)
+    ]
 
 
-def best_logit(signs: Sequence[Signs]) -> float:
-    return max((logit_of(one) for one in signs), default=_NOTHING_FOUND)
+def best_logit(features: Sequence[AnswerabilityFeatures]) -> float:
+    return max((logit_of(one) for one in features), default=_NOTHING_FOUND)
 
 
-def fit(examples: Sequence[tuple[Sequence[Signs], bool, float]]) -> tuple[float, dict[str, float]]:
-    """Intercept and coefficients anew from questions with their signs, whether they are answerable, and a weight.
+def fit(examples: Sequence[tuple[Sequence[AnswerabilityFeatures], bool, float]]) -> tuple[float, dict[str, float]]:
+    """Intercept and coefficients anew from questions with their features, whether they are answerable, and a weight.
 
     The sentence that speaks best for a question stands for it: chosen by what was fitted last, round by round.
     """
     import numpy as np
 
     names = list(COEFFICIENTS)
-    values = [np.array([[*(getattr(one, name) for name in names), 1.0] for one in signs]) for signs, _, _ in examples]
+    values = [
+        np.array([[*(getattr(one, name) for name in names), 1.0] for one in features]) for features, _, _ in examples
+    ]
     known = [at for at, matrix in enumerate(values) if matrix.size]
     truth = np.array([examples[at][1] for at in known], float)
     weight = np.array([examples[at][2] for at in known])

@@ -2,7 +2,7 @@
 
 A file has one JSON object a line: `{"claim": …, "evidence": …, "label": "supported" | "unsupported" | "refuted"}`;
 other keys are ignored. A claim is caught where its verdict is `unsupported`, or `partial` because one of its clauses is
-not borne out. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
+not supported. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Answerability: how likely it is that the evidence answers the question at all. Pure.
 
-A logistic formula over the signs of the sentence that comes nearest (`answer_signs`), never over a raw score. Its
-coefficients come from half the articles of SQuAD 2.0 and from questions asked of a collection they do not belong to, by
-the method of `evals/answerability.py`, which measures them; docs/benchmarks.md says on what they were chosen. It tells
-foreign questions well; a question that only swaps who did what to whom is told by chance.
+A logistic formula over the features of the sentence that comes nearest (`answerability_features`), never over a raw
+score. Its coefficients come from half the articles of SQuAD 2.0 and from questions asked of a collection they do not
+belong to, by the method of `evals/answerability.py`, which measures them; docs/benchmarks.md says on what they were
+chosen. It tells foreign questions well; a question that only swaps who did what to whom is told by chance.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from citewell.domain.evidence import Answerability
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
-from citewell.synthesis.answer_signs import Shown, Signs, read_signs
+from citewell.synthesis.answerability_features import AnswerabilityFeatures, EvidenceText, read_answerability_features
 from citewell.synthesis.asking import Asked, asked
 from citewell.synthesis.packing import term_weights, unseen_terms
 from citewell.synthesis.topic import topic_of
@@ -44,41 +44,41 @@ _ASKED_FOR = {"when": "when", "how_many": "how many or how much"}
 
 
 def answerability(
-    plan: QueryPlan, rows: Sequence[Shown], weights: Mapping[str, float], unseen: Collection[str], chunks: int
+    plan: QueryPlan, rows: Sequence[EvidenceText], weights: Mapping[str, float], unseen: Collection[str], chunks: int
 ) -> Answerability:
     """The estimate for these rows; a question of several parts is as answerable as its best part."""
     if not rows:
         return Answerability(0.0, ("nothing in the corpus matches the question",))
     topic = topic_of(plan, weights, unseen, ("en",))
-    best: tuple[float, Signs, Asked] | None = None
+    best: tuple[float, AnswerabilityFeatures, Asked] | None = None
     for part in asked(plan.text_query):
-        for signs in read_signs(part, topic, plan.concepts, rows, chunks):
-            logit = logit_of(signs)
+        for features in read_answerability_features(part, topic, plan.concepts, rows, chunks):
+            logit = logit_of(features)
             if best is None or logit > best[0]:
-                best = (logit, signs, part)
+                best = (logit, features, part)
     if best is None:
         return Answerability(0.0, ("no sentence has a word of the question",))
-    logit, signs, part = best
-    return Answerability(round(1.0 / (1.0 + math.exp(-logit)), 3), reasons_of(signs, part))
+    logit, features, part = best
+    return Answerability(round(1.0 / (1.0 + math.exp(-logit)), 3), reasons_of(features, part))
 
 
-def logit_of(signs: Signs) -> float:
-    parts = (weight * getattr(signs, name) for name, weight in COEFFICIENTS.items())
+def logit_of(features: AnswerabilityFeatures) -> float:
+    parts = (weight * getattr(features, name) for name, weight in COEFFICIENTS.items())
     return max(-30.0, min(30.0, INTERCEPT + math.fsum(parts)))
 
 
-def reasons_of(signs: Signs, part: Asked) -> tuple[str, ...]:
+def reasons_of(features: AnswerabilityFeatures, part: Asked) -> tuple[str, ...]:
     """What the nearest sentence lacks, in words; nothing where it lacks nothing."""
     found: list[str] = []
-    if signs.missing:
-        named = " and ".join(f"'{word}'" for word in signs.missing[:3])
+    if features.missing:
+        named = " and ".join(f"'{word}'" for word in features.missing[:3])
         found.append(f"no passage has {named} together with the rest")
-    if signs.no_value:
+    if features.no_value:
         wanted = _ASKED_FOR.get(part.kind, part.value or part.kind)
         found.append(f"asks {wanted}, and nothing of the kind stands near")
-    if signs.contrary:
-        found.append(f"the nearest passage says the contrary of '{signs.contrary[0]}'")
-    if signs.denied:
+    if features.contrary:
+        found.append(f"the nearest passage says the contrary of '{features.contrary[0]}'")
+    if features.denied:
         found.append("the question and the nearest passage differ in what they deny")
     return tuple(found[:_MOST_REASONS])
 

@@ -21,8 +21,8 @@ from citewell.domain.answers import (
     StatedValue,
 )
 from citewell.synthesis.asking import Asked, asked
-from citewell.synthesis.checking.alignment import align, read_evidence
 from citewell.synthesis.checking.denials import differs
+from citewell.synthesis.checking.evidence_match import match_evidence, read_evidence
 from citewell.synthesis.checking.rarity import NO_COUNTS
 from citewell.synthesis.checking.relations import denied_otherwise
 from citewell.synthesis.checking.tokens import content_stems, read_sentences
@@ -38,7 +38,7 @@ _MOST_ABOUT = 160
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
+class _ValueClaim:
     """A sentence that gives one value: where it stands, and which words of the question it has."""
 
     text: str
@@ -69,19 +69,19 @@ def disagreements(
     return (*found, *_denied(sentences, dated))
 
 
-def _of_sentence(part: Asked, question: str, sentence: CheckedSentence) -> _Stated | None:
+def _of_sentence(part: Asked, question: str, sentence: CheckedSentence) -> _ValueClaim | None:
     if sentence.quote is None or sentence.verdict == "unsupported" or sentence.text.startswith(OUTDATED):
         return None
     return _stated(part, question, sentence.text, sentence.quote.source_key, sentence.citations)
 
 
-def _stated(part: Asked, question: str, text: str, key: str, citations: tuple[int, ...]) -> _Stated | None:
+def _stated(part: Asked, question: str, text: str, key: str, citations: tuple[int, ...]) -> _ValueClaim | None:
     values = _values(part, question, text)
     if len(values) != 1:
         return None
     shared = content_stems(question) & content_stems(text)
     counted = isinstance(values[0], Quantity) and values[0].measure is None
-    return _Stated(text, key, citations, values[0], counted, shared)
+    return _ValueClaim(text, key, citations, values[0], counted, shared)
 
 
 def _values(part: Asked, question: str, text: str) -> list[Date] | list[Quantity]:
@@ -92,9 +92,9 @@ def _values(part: Asked, question: str, text: str) -> list[Date] | list[Quantity
     return [one for one in quantities_in(text) if one.measure == part.value or stem(one.unit, "en") in nouns]
 
 
-def _sides(stated: Sequence[_Stated]) -> list[list[_Stated]]:
+def _sides(stated: Sequence[_ValueClaim]) -> list[list[_ValueClaim]]:
     """The sentences grouped by the value they give, in order of first mention."""
-    sides: list[list[_Stated]] = []
+    sides: list[list[_ValueClaim]] = []
     for one in stated:
         side = next((side for side in sides if _agree(side[0], one)), None)
         if side is None:
@@ -104,7 +104,7 @@ def _sides(stated: Sequence[_Stated]) -> list[list[_Stated]]:
     return sides
 
 
-def _disagreeing(sides: Sequence[list[_Stated]]) -> list[list[_Stated]]:
+def _disagreeing(sides: Sequence[list[_ValueClaim]]) -> list[list[_ValueClaim]]:
     """The sides of which some sentence disagrees with one of another side."""
     kept = {
         at
@@ -115,7 +115,7 @@ def _disagreeing(sides: Sequence[list[_Stated]]) -> list[list[_Stated]]:
     return [sides[at] for at in sorted(kept)]
 
 
-def _agree(one: _Stated, other: _Stated) -> bool:
+def _agree(one: _ValueClaim, other: _ValueClaim) -> bool:
     if isinstance(one.value, Date) and isinstance(other.value, Date):
         return one.value.agrees_with(other.value)
     if isinstance(one.value, Quantity) and isinstance(other.value, Quantity):
@@ -123,7 +123,7 @@ def _agree(one: _Stated, other: _Stated) -> bool:
     return False
 
 
-def _disagree(one: _Stated, other: _Stated) -> bool:
+def _disagree(one: _ValueClaim, other: _ValueClaim) -> bool:
     if one.source_key == other.source_key or not _are_about_the_same(one, other):
         return False
     if isinstance(one.value, Quantity) and isinstance(other.value, Quantity) and one.value.unit != other.value.unit:
@@ -131,7 +131,7 @@ def _disagree(one: _Stated, other: _Stated) -> bool:
     return type(one.value) is type(other.value) and not _agree(one, other)
 
 
-def _are_about_the_same(one: _Stated, other: _Stated) -> bool:
+def _are_about_the_same(one: _ValueClaim, other: _ValueClaim) -> bool:
     # Two counts of the very thing that was asked for need no further words in common.
     return (one.is_counted and other.is_counted) or _likeness(one.shared, other.shared) >= _SAME_WORDS
 
@@ -142,8 +142,8 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _of_sources(
-    part: Asked, question: str, prepared: PreparedSynthesis, sides: Sequence[list[_Stated]]
-) -> Iterator[_Stated]:
+    part: Asked, question: str, prepared: PreparedSynthesis, sides: Sequence[list[_ValueClaim]]
+) -> Iterator[_ValueClaim]:
     """Sentences of the evidence, cited or not, that give one of these values for the same thing."""
     for source in prepared.sources:
         for sentence in read_sentences(source.text):
@@ -152,7 +152,7 @@ def _of_sources(
                 yield one
 
 
-def _side(side: Sequence[_Stated], others: Sequence[_Stated], dated: dict[str, str | None]) -> StatedValue:
+def _side(side: Sequence[_ValueClaim], others: Sequence[_ValueClaim], dated: dict[str, str | None]) -> StatedValue:
     of_value = [*side, *(one for one in others if _agree(side[0], one) and _are_about_the_same(side[0], one))]
     keys = tuple(dict.fromkeys(one.source_key for one in of_value))
     citations = tuple(dict.fromkeys(n for one in side for n in one.citations[:1]))
@@ -160,7 +160,7 @@ def _side(side: Sequence[_Stated], others: Sequence[_Stated], dated: dict[str, s
     return StatedValue(side[0].written, citations, _independent(keys, of_value), keys, newest)
 
 
-def _independent(keys: Sequence[str], stated: Sequence[_Stated]) -> int:
+def _independent(keys: Sequence[str], stated: Sequence[_ValueClaim]) -> int:
     """How many of the sources do not copy another of them."""
     kept: list[frozenset[str]] = []
     for key in keys:
@@ -210,5 +210,5 @@ def _denies(one: CheckedSentence, other: CheckedSentence) -> bool:
     first, second = content_stems(one.text), content_stems(other.text)
     if min(len(first), len(second)) < _LEAST_WORDS or _likeness(first, second) < _SAME_STATEMENT:
         return False
-    aligned = align(one.text, read_evidence(other.text), NO_COUNTS)
-    return bool(differs(aligned) or denied_otherwise(aligned))
+    matched = match_evidence(one.text, read_evidence(other.text), NO_COUNTS)
+    return bool(differs(matched) or denied_otherwise(matched))

@@ -1,4 +1,4 @@
-"""Citations set right: the sentences of a passage that bear a claim out, and the source that does where the cited one
+"""Citations set right: the sentences of a passage that support a claim, and the source that does where the cited one
 does not. Pure. Only sources of the evidence are looked at, and what is found is an exact slice of one of them.
 """
 
@@ -29,7 +29,7 @@ class Repair:
 
 
 def repaired(text: str, quotes: Sequence[Quote], prepared: PreparedSynthesis, rarity: Rarity) -> Repair | None:
-    """The source of the evidence, other than those cited, that bears the sentence out best."""
+    """The source of the evidence, other than those cited, that supports the sentence best."""
     said = without_lead_in(text)
     if lead_in_of(text) or len(content_stems(said)) < _LEAST_WORDS:
         return None
@@ -46,7 +46,7 @@ def repaired(text: str, quotes: Sequence[Quote], prepared: PreparedSynthesis, ra
 
 
 def narrowed(quote: Quote | None, quotes: Sequence[Quote], check: Check) -> Quote | None:
-    """Of the quotes, the sentences that bear the claim out; the nearest quote as it is where they span several."""
+    """Of the quotes, the sentences that support the claim; the nearest quote as it is where they span several."""
     if quote is None or check.end <= check.start:
         return quote
     at = 0

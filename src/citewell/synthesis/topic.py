@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from citewell.domain.queries import QueryPlan
 from citewell.planning.lexical import forms_of
 from citewell.synthesis.asking import GENERIC
-from citewell.synthesis.kinship import akin, contrary, meant_by
-from citewell.synthesis.meanings import opposites, same_meaning, verb_forms
+from citewell.synthesis.lexicon.related_words import excluding_words, misspelling_candidates, same_root_words
+from citewell.synthesis.lexicon.synonyms_and_opposites import opposites, synonyms, verb_forms
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.values import MONTH_NAMES, NUMBER_WORDS, dates_in, quantities_in
 from citewell.text.folding import folded_text
@@ -44,19 +44,19 @@ class TopicTerm:
     is_exact: bool
     is_dense: bool
     is_unseen: bool = False  # no passage of the whole corpus has it
-    akin: frozenset[str] = frozenset()  # stems of the evidence that are of one root with it, or nearly spelled alike
+    related: frozenset[str] = frozenset()  # stems of the evidence that are of one root with it, or nearly spelled alike
 
     def aside(self) -> TopicTerm:
         """The term where another part of the question mentions it: it still tells what the answer is about."""
         return replace(self, weight=self.weight * _ASIDE_WORTH, is_exact=False, is_unseen=False)
 
     def among(self, words: frozenset[str], stems: frozenset[str]) -> TopicTerm:
-        """The term with the words of the evidence that are akin to it, and those that say its contrary."""
+        """The term with the words of the evidence related to it, and those that say its contrary."""
         if self.is_exact or self.is_dense or len(self.parts) != 1:
             return self
-        meant = {stem(word, "en") for word in meant_by(self.text, words)} if self.is_unseen else set()
-        opposed = self.opposed | contrary(self.parts[0], stems)
-        return replace(self, akin=akin(self.parts[0], stems) | meant, opposed=opposed)
+        meant = {stem(word, "en") for word in misspelling_candidates(self.text, words)} if self.is_unseen else set()
+        opposed = self.opposed | excluding_words(self.parts[0], stems)
+        return replace(self, related=same_root_words(self.parts[0], stems) | meant, opposed=opposed)
 
     def support(self, bag: frozenset[str], *, meanings: bool = True) -> float:
         """How far a bag of stems speaks of this term."""
@@ -70,7 +70,7 @@ class TopicTerm:
             return 1.0
         if self.opposed & bag:
             return 0.0
-        if self.akin & bag:
+        if self.related & bag:
             return _AKIN
         return _SYNONYM if meanings and self.near & bag else 0.0
 
@@ -86,7 +86,7 @@ class Topic:
         return Topic(tuple(term if term.support(said, meanings=False) else term.aside() for term in self.terms))
 
     def among(self, text: str, stems: frozenset[str]) -> Topic:
-        """The same topic for evidence with this text and these stems: each term with the words akin to it."""
+        """The same topic for evidence with this text and these stems: each term with the words related to it."""
         words = frozenset(_WORD.findall(folded_text(text))) if any(term.is_unseen for term in self.terms) else _NO_WORDS
         return Topic(tuple(term.among(words, stems) for term in self.terms))
 
@@ -109,9 +109,7 @@ def _term(text: str, weights: Mapping[str, float], languages: Sequence[str]) -> 
     parts = tuple(part for token in tokens for part in token.parts)
     stems = tuple(_forms(part, languages) for part in parts)
     wholes = frozenset(form for token in tokens if token.is_compound for form in compound_forms(token.folded))
-    near = (
-        frozenset(near for forms in stems for form in forms for near in same_meaning(form)) if len(parts) == 1 else ()
-    )
+    near = frozenset(near for forms in stems for form in forms for near in synonyms(form)) if len(parts) == 1 else ()
     opposed = frozenset(other for forms in stems for form in forms for other in opposites(form))
     known = [weights[name] for name in (text, *parts) if name in weights]
     exact = any(map(str.isdigit, text)) or text[:1] in "@#"

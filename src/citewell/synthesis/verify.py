@@ -33,7 +33,7 @@ from citewell.synthesis.repairs import narrowed, repaired
 
 MAX_CITATIONS = 8
 _WEAK_BELOW = 0.4
-# A longer quote is shown from the first to the last sentence that bears something out.
+# A longer quote is shown from the first to the last sentence that supports something.
 _LONG_QUOTE = 600
 _OTHER_CITED = "the passage cited first does not say this; another source does and is cited instead"
 _FIRST_CITED = "it came without a citation; the source that says it is cited"
@@ -92,7 +92,7 @@ def _cited(judged: Sequence[Judged], prepared: PreparedSynthesis, limit: int) ->
 
 
 def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
-    """A quote as it is shown: of a long one, the stretch from the first to the last sentence that bears a claim out."""
+    """A quote as it is shown: of a long one, the stretch from the first to the last sentence that supports a claim."""
     if len(quote.text) <= _LONG_QUOTE:
         return quote
     inner = [one.quote for one, quotes in judged if quote in quotes and one.quote and one.verdict != "unsupported"]

@@ -2,6 +2,17 @@
 
 Seen only where a name stands right before the verb or right after `by`. A pronoun, a title or a relative clause in
 between hides the agent, and then nothing is compared.
+
+Example:
+    claim:   Fleming discovered penicillin in 1928.
+    passage: Penicillin was discovered in 1928 by Fleming. Florey later purified it.
+    verdict: supported
+
+Example:
+    claim:   Florey discovered penicillin in 1928.
+    passage: Penicillin was discovered in 1928 by Fleming. Florey later purified it.
+    verdict: unsupported
+    reason:  the quote has 'Fleming' where this has 'Florey'
 """
 
 from __future__ import annotations
@@ -9,8 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 
-from citewell.synthesis.checking.alignment import Aligned
-from citewell.synthesis.checking.laid import instead
+from citewell.synthesis.checking.claim_alignment import substitution
+from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.naming import Name, names_of
 from citewell.synthesis.checking.tokens import Sentence, Token
 
@@ -21,25 +32,25 @@ _NEARLY_ALL = 0.8
 _MOST_SENTENCES = 100
 
 
-def other_agent(aligned: Aligned) -> str:
+def other_agent(matched: EvidenceMatch) -> str:
     """Another name that does what the claim says, in the same voice or the other; empty where nothing is seen."""
-    close = {word.token.stem: word.stems.keys() | {word.token.stem} for word in aligned.words}
-    for verb, names in _agents(aligned.claim):
+    close = {word.token.stem: word.stems.keys() | {word.token.stem} for word in matched.words}
+    for verb, names in _agents(matched.claim):
         said = {form for name in names for token in name.tokens for form in close.get(token.stem, {token.stem})}
-        acting = _acting(aligned, close.get(verb, {verb}), {verb, *(t.stem for name in names for t in name.tokens)})
+        acting = _acting(matched, close.get(verb, {verb}), {verb, *(t.stem for name in names for t in name.tokens)})
         told = {token.stem for name, _ in acting for token in name.tokens}
         if acting and not said & told and not _abbreviates(names, [name for name, _ in acting]):
             facing, sentence = acting[-1]
-            return instead(facing.text(sentence.text, sentence.start), names[-1].text(aligned.claim.text))
+            return substitution(facing.text(sentence.text, sentence.start), names[-1].text(matched.claim.text))
     return ""
 
 
-def _acting(aligned: Aligned, verbs: Container[str], apart: Container[str]) -> list[tuple[Name, Sentence]]:
+def _acting(matched: EvidenceMatch, verbs: Container[str], apart: Container[str]) -> list[tuple[Name, Sentence]]:
     """Who acts on the verb in the sentences that have nearly all of the claim's other words."""
-    rest = [word for word in aligned.words if word.token.stem not in apart]
+    rest = [word for word in matched.words if word.token.stem not in apart]
     total = math.fsum(word.weight for word in rest)
     found: list[tuple[Name, Sentence]] = []
-    for sentence in aligned.evidence.sentences[:_MOST_SENTENCES]:
+    for sentence in matched.evidence.sentences[:_MOST_SENTENCES]:
         if not any(stem in verbs for stem in sentence.stems):
             continue
         if math.fsum(word.weight * word.in_stems(sentence.stems) for word in rest) < _NEARLY_ALL * total:

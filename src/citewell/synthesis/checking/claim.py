@@ -4,6 +4,23 @@ Rules no number outweighs come first: a value, a name or a quotation the quotes 
 differs. Then the share of the claim's words, by rarity, that the nearest sentence and its neighbours have decides. It
 compares and does not understand: a paraphrase in quite other words is called partial or unsupported, and a wrong
 relation in quite other words passes.
+
+Example:
+    claim:   The lamp was lit in 1859.
+    passage: The lamp was first lit on 14 November 1859.
+    verdict: supported
+
+Example:
+    claim:   The lamp was lit and polished by the keeper.
+    passage: The keeper lit the lamp at dusk.
+    verdict: partial
+    reason:  not in the quote: polished
+
+Example:
+    claim:   The lamp was lit in 1860.
+    passage: The lamp was first lit on 14 November 1859.
+    verdict: unsupported
+    reason:  not in the quote: 1860
 """
 
 from __future__ import annotations
@@ -13,12 +30,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.domain.answers import PreparedSource, Quote, Verdict
-from citewell.synthesis.checking.alignment import Aligned, Evidence, align, read_evidence
 from citewell.synthesis.checking.clauses import clauses_of
+from citewell.synthesis.checking.evidence_match import Evidence, EvidenceMatch, match_evidence, read_evidence
 from citewell.synthesis.checking.quotations import unquoted
 from citewell.synthesis.checking.rarity import Rarity
-from citewell.synthesis.checking.signs import Signs, read_signs
 from citewell.synthesis.checking.support import support_of
+from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
 from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.lead_ins import is_dated_falsely, without_lead_in
 from citewell.synthesis.values import dates_in, quantities_in
@@ -28,7 +45,7 @@ from citewell.text.folding import folded_text
 # and 95% of the claims beside a wrong passage are caught by it or by a rule.
 SUPPORTED_AT = 0.75
 PARTIAL_AT = 0.5
-# A clause of which the quotes have less than this is not borne out, whatever the rest of the sentence is.
+# A clause of which the quotes have less than this is not supported, whatever the rest of the sentence is.
 _CLAUSE_AT = 0.34
 _MOST_NAMED = 8
 BETWEEN = "\n\n"
@@ -40,13 +57,13 @@ Likeness = Callable[[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The verdict on one sentence, why, how far it is borne out, and the clause that is not."""
+    """The verdict on one sentence, why, how far it is supported, and the clause that is not."""
 
     verdict: Verdict
     reason: str = ""
     support: float = 0.0
     unsupported_part: str = ""
-    # The place in the joined quotes of the sentences that bear it out.
+    # The place in the joined quotes of the sentences that support it.
     start: int = 0
     end: int = 0
 
@@ -85,37 +102,37 @@ def joined(quotes: Sequence[Quote]) -> str:
 def check_text(said: str, quoted: str, rarity: Rarity, titles: str = "", likeness: Likeness | None = None) -> Check:
     """Compare a sentence with a text."""
     evidence = read_evidence(quoted, titles)
-    aligned = align(said, evidence, rarity)
-    start, end = _borne_out_at(aligned)
+    matched = match_evidence(said, evidence, rarity)
+    start, end = _supporting_span(matched)
     if (place := _verbatim(said, quoted, evidence)) is not None:
         return Check("supported", "", 1.0, "", *place)
-    signs = read_signs(aligned, quoted, likeness_around(aligned, likeness))
-    check = _judged(said, quoted, aligned, signs)
-    if not _is_against_a_rule(signs) and not unquoted(said, quoted):
+    features = read_support_features(matched, quoted, likeness_around(matched, likeness))
+    check = _judged(said, quoted, matched, features)
+    if not _is_against_a_rule(features) and not unquoted(said, quoted):
         check = _by_clauses(said, evidence, rarity, check)
-    return replace(check, support=support_of(signs), start=start, end=end)
+    return replace(check, support=support_of(features), start=start, end=end)
 
 
-def _judged(said: str, quoted: str, aligned: Aligned, signs: Signs) -> Check:
+def _judged(said: str, quoted: str, matched: EvidenceMatch, features: SupportFeatures) -> Check:
     if quotation := unquoted(said, quoted):
         return Check("unsupported", f"not word for word in the quote: “{quotation[:200]}”")
-    if signs.missing_values:
-        return Check("unsupported", _not_there(signs.missing_values))
-    if signs.denial_said or signs.relation_said:
-        return Check("unsupported", signs.denial_said or signs.relation_said)
-    if signs.missing_names:
-        return Check("unsupported", _not_there(signs.missing_names))
-    if not aligned.words and not quantities_in(said) and not dates_in(said) and not _has_all(quoted, said):
-        # Words that carry no weight of their own are borne out by nothing but themselves.
+    if features.missing_values:
+        return Check("unsupported", _not_there(features.missing_values))
+    if features.denial_reason or features.relation_reason:
+        return Check("unsupported", features.denial_reason or features.relation_reason)
+    if features.missing_names:
+        return Check("unsupported", _not_there(features.missing_names))
+    if not matched.words and not quantities_in(said) and not dates_in(said) and not _has_all(quoted, said):
+        # Words that carry no weight of their own are supported by nothing but themselves.
         return Check("unsupported", "nothing of it is in the quote")
-    return _by_words(aligned)
+    return _by_words(matched)
 
 
-def _by_words(aligned: Aligned) -> Check:
-    share = aligned.share(aligned.around)
+def _by_words(matched: EvidenceMatch) -> Check:
+    share = matched.share(matched.around)
     if share >= SUPPORTED_AT:
         return Check("supported")
-    words = [word.token.folded for word, part in zip(aligned.words, aligned.around, strict=True) if part < PARTIAL_AT]
+    words = [word.token.folded for word, part in zip(matched.words, matched.around, strict=True) if part < PARTIAL_AT]
     named = _not_there(words) if words else "its words stand far apart in the quote"
     return Check("partial" if share >= PARTIAL_AT else "unsupported", named)
 
@@ -143,46 +160,46 @@ def _spoken(text: str) -> list[str]:
     return _WORDS.findall(folded_text(text))
 
 
-def _borne_out_at(aligned: Aligned) -> tuple[int, int]:
+def _supporting_span(matched: EvidenceMatch) -> tuple[int, int]:
     """The nearest sentence, with a neighbour that has words of the claim which it lacks."""
-    sentences, best = aligned.evidence.sentences, aligned.best
+    sentences, best = matched.evidence.sentences, matched.best
     if best is None:
-        return 0, len(aligned.evidence.text)
+        return 0, len(matched.evidence.text)
     first = last = best
     for at in (best - 1, best + 1):
         if 0 <= at < len(sentences):
             gain = [
                 max(0.0, word.in_stems(sentences[at].stems) - own)
-                for word, own in zip(aligned.words, aligned.own, strict=True)
+                for word, own in zip(matched.words, matched.own, strict=True)
             ]
-            if aligned.share(gain) >= 0.12 and aligned.words:
+            if matched.share(gain) >= 0.12 and matched.words:
                 first, last = min(first, at), max(last, at)
     return sentences[first].start, sentences[last].end
 
 
-def _is_against_a_rule(signs: Signs) -> bool:
-    return bool(signs.missing_values or signs.missing_names or signs.denial_said or signs.relation_said)
+def _is_against_a_rule(features: SupportFeatures) -> bool:
+    return bool(features.missing_values or features.missing_names or features.denial_reason or features.relation_reason)
 
 
 def _by_clauses(said: str, evidence: Evidence, rarity: Rarity, whole: Check) -> Check:
-    """The verdict where each clause is looked for on its own: two may be borne out by two sentences, or only one."""
-    clauses = [(clause, align(clause, evidence, rarity)) for clause in clauses_of(said)]
-    shares = [aligned.share(aligned.around) for _, aligned in clauses]
+    """The verdict where each clause is looked for on its own: two sentences may support one each, or only one is."""
+    clauses = [(clause, match_evidence(clause, evidence, rarity)) for clause in clauses_of(said)]
+    shares = [matched.share(matched.around) for _, matched in clauses]
     if shares and min(shares) >= SUPPORTED_AT:
         return Check("supported")
     if not shares or max(shares) < SUPPORTED_AT:
         return whole
-    for clause, aligned in clauses:
-        if aligned.share(aligned.around) < _CLAUSE_AT and aligned.share(aligned.anywhere) < PARTIAL_AT:
+    for clause, matched in clauses:
+        if matched.share(matched.around) < _CLAUSE_AT and matched.share(matched.anywhere) < PARTIAL_AT:
             return Check("partial", f"this part is not in the quote: {clause}", unsupported_part=clause)
     return whole
 
 
-def likeness_around(aligned: Aligned, likeness: Likeness | None) -> float | None:
+def likeness_around(matched: EvidenceMatch, likeness: Likeness | None) -> float | None:
     """How alike the claim and the sentences around the nearest one are, where a model was given."""
-    if likeness is None or aligned.best is None:
+    if likeness is None or matched.best is None:
         return None if likeness is None else 0.0
-    sentences = aligned.evidence.sentences
-    first, last = max(0, aligned.best - 1), min(len(sentences) - 1, aligned.best + 1)
-    around = aligned.evidence.text[sentences[first].start : sentences[last].end]
-    return max(0.0, min(1.0, likeness(aligned.claim.text, around)))
+    sentences = matched.evidence.sentences
+    first, last = max(0, matched.best - 1), min(len(sentences) - 1, matched.best + 1)
+    around = matched.evidence.text[sentences[first].start : sentences[last].end]
+    return max(0.0, min(1.0, likeness(matched.claim.text, around)))

@@ -1,4 +1,16 @@
-"""Clauses: the halves of a sentence that each state something of their own. Pure; by punctuation and joining words."""
+"""Clauses: the halves of a sentence that each state something of their own. Pure; by punctuation and joining words.
+
+Example:
+    claim:   The paper mill beside the river burned down in March, and insurers refused payment.
+    passage: The paper mill beside the river burned down in March. For months insurers refused payment.
+    verdict: supported
+
+Example:
+    claim:   The paper mill beside the river burned down in March, and insurers refused payment.
+    passage: The paper mill beside the river burned down in March.
+    verdict: partial
+    reason:  this part is not in the quote: insurers refused payment
+"""
 
 from __future__ import annotations
 

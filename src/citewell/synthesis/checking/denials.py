@@ -3,6 +3,17 @@
 A denial belongs to the next word that carries meaning ("was not founded", "no effect", "failed to win"). The same word
 is looked up on the other side: it must be denied there too. "Not only" denies nothing. What a sentence denies about
 things the claim leaves out does not matter.
+
+Example:
+    claim:   The bridge is not only old but narrow.
+    passage: The bridge is old but narrow.
+    verdict: supported
+
+Example:
+    claim:   The bridge was repaired after the flood.
+    passage: The bridge was not repaired after the flood.
+    verdict: unsupported
+    reason:  the quote denies this ('not repaired')
 """
 
 from __future__ import annotations
@@ -11,9 +22,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.synthesis.checking.alignment import Aligned
+from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
-from citewell.synthesis.checking.word_families import contraries, denies_by_prefix
+from citewell.synthesis.lexicon.word_families import contraries, denies_by_prefix
 from citewell.synthesis.values import dates_in, denials_in, quantities_in
 
 _PLAIN = frozenset("not never no none neither nor cannot nobody nothing hardly scarcely".split())
@@ -31,7 +42,7 @@ _NO_DENIAL = ("only", "just", "merely", "least", "longer than")
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
+class Negation:
     """A word that denies, by its place, and the place of what it denies."""
 
     at: int
@@ -39,9 +50,9 @@ class Denied:
     is_plain: bool
 
 
-def denied_in(sentence: Sentence) -> list[Denied]:
+def negations_in(sentence: Sentence) -> list[Negation]:
     """The denials of a sentence."""
-    found: list[Denied] = []
+    found: list[Negation] = []
     for at, token in enumerate(sentence.tokens):
         plain = token.folded in _PLAIN or token.folded.endswith("n't")
         if not plain and token.folded not in _SOFT:
@@ -50,7 +61,7 @@ def denied_in(sentence: Sentence) -> list[Denied]:
             continue
         if token.folded == "no" and token.is_capital and _is_number_sign(sentence, at):
             continue
-        found.append(Denied(at, _target(sentence, at), plain))
+        found.append(Negation(at, _target(sentence, at), plain))
     return found
 
 
@@ -74,25 +85,25 @@ def _pauses(sentence: Sentence, one: Token, other: Token) -> bool:
     return bool(_PAUSE.search(between)) or other.folded in ("but", "although", "because", "which", "whereas")
 
 
-def differs(aligned: Aligned) -> str:
+def differs(matched: EvidenceMatch) -> str:
     """In words, how claim and quotes differ in what they deny; empty where they do not."""
-    best = aligned.sentence
-    if best is None or aligned.share(aligned.around) < _LEAST_SHARED:
+    best = matched.sentence
+    if best is None or matched.share(matched.around) < _LEAST_SHARED:
         return ""
-    spoken = [one for one in _near(aligned) if one is not best]
-    claimed = [one for one in denied_in(aligned.claim) if one.is_plain]
-    for turned in _turned(aligned.claim):
-        stem = aligned.claim.tokens[turned].stem
-        if not any(stem in one.stems or denied_in(one) for one in (best, *spoken)):
-            return f"the quote does not deny this ({aligned.claim.tokens[turned].folded!r})"
-    told = {id(one): denied_in(one) for one in (best, *spoken)}
+    spoken = [one for one in _near(matched) if one is not best]
+    claimed = [one for one in negations_in(matched.claim) if one.is_plain]
+    for turned in _turned(matched.claim):
+        stem = matched.claim.tokens[turned].stem
+        if not any(stem in one.stems or negations_in(one) for one in (best, *spoken)):
+            return f"the quote does not deny this ({matched.claim.tokens[turned].folded!r})"
+    told = {id(one): negations_in(one) for one in (best, *spoken)}
     for denial in claimed:
-        if not _is_denied_there(denial, aligned, best, spoken, told):
-            return f"the quote does not deny this ({_shown(aligned.claim, denial)!r})"
+        if not _is_denied_there(denial, matched, best, spoken, told):
+            return f"the quote does not deny this ({_shown(matched.claim, denial)!r})"
     for one in (best, *spoken):
-        if denial_there := _denied_only_there(aligned, one, spoken, told, claimed):
+        if denial_there := _denied_only_there(matched, one, spoken, told, claimed):
             return denial_there
-    return _denied_beside(aligned, claimed) or _value_denied(aligned, best, claimed)
+    return _denied_beside(matched, claimed) or _value_denied(matched, best, claimed)
 
 
 def _turned(sentence: Sentence) -> list[int]:
@@ -105,38 +116,42 @@ def _turned(sentence: Sentence) -> list[int]:
     return found
 
 
-def _denied_beside(aligned: Aligned, claimed: Sequence[Denied]) -> str:
+def _denied_beside(matched: EvidenceMatch, claimed: Sequence[Negation]) -> str:
     """A word of the claim that stands only beside the nearest sentence, and only denied."""
-    if aligned.best is None or claimed:
+    if matched.best is None or claimed:
         return ""
-    sentences = aligned.evidence.sentences
-    for at in (aligned.best - 1, aligned.best + 1):
+    sentences = matched.evidence.sentences
+    for at in (matched.best - 1, matched.best + 1):
         if not 0 <= at < len(sentences):
             continue
-        denials = [one for one in denied_in(sentences[at]) if one.is_plain and one.target is not None]
+        denials = [one for one in negations_in(sentences[at]) if one.is_plain and one.target is not None]
         for denial in denials:
             target = sentences[at].tokens[denial.target or 0].stem
-            word = next((one for one in aligned.words if target in one.stems), None)
+            word = next((one for one in matched.words if target in one.stems), None)
             if word is not None and sum(len(word.places(one)) for one in sentences) == 1:
                 return f"the quote denies this ({_shown(sentences[at], denial)!r})"
     return ""
 
 
-def _near(aligned: Aligned) -> list[Sentence]:
+def _near(matched: EvidenceMatch) -> list[Sentence]:
     """The sentences that speak of the claim nearly as much as the nearest."""
-    sentences = aligned.evidence.sentences
-    shares = [aligned.share([word.in_stems(one.stems) for word in aligned.words]) for one in sentences]
+    sentences = matched.evidence.sentences
+    shares = [matched.share([word.in_stems(one.stems) for word in matched.words]) for one in sentences]
     most = max(shares, default=0.0)
     return [one for one, share in zip(sentences, shares, strict=True) if share >= _NEARLY_AS_GOOD * most]
 
 
 def _is_denied_there(
-    denial: Denied, aligned: Aligned, best: Sentence, spoken: Sequence[Sentence], told: dict[int, list[Denied]]
+    denial: Negation,
+    matched: EvidenceMatch,
+    best: Sentence,
+    spoken: Sequence[Sentence],
+    told: dict[int, list[Negation]],
 ) -> bool:
     if denial.target is None:
         return any(told[id(one)] for one in (best, *spoken))
-    token = aligned.claim.tokens[denial.target]
-    word = next((one for one in aligned.words if one.token.stem == token.stem), None)
+    token = matched.claim.tokens[denial.target]
+    word = next((one for one in matched.words if one.token.stem == token.stem), None)
     forms = frozenset(word.stems) if word else frozenset({token.stem})
     for one in (best, *spoken):
         if any(_covers(one, other, forms) for other in told[id(one)]):
@@ -151,25 +166,25 @@ def _is_denied_there(
     return bool(told[id(best)])
 
 
-def _covers(sentence: Sentence, denial: Denied, forms: frozenset[str]) -> bool:
+def _covers(sentence: Sentence, denial: Negation, forms: frozenset[str]) -> bool:
     """Whether one of these stems stands in what is denied."""
     reach = sentence.tokens[denial.at + 1 : denial.at + 1 + 2 * _REACH]
     return any(token.stem in forms for token in reach)
 
 
 def _denied_only_there(
-    aligned: Aligned,
+    matched: EvidenceMatch,
     best: Sentence,
     spoken: Sequence[Sentence],
-    told: dict[int, list[Denied]],
-    claimed: Sequence[Denied],
+    told: dict[int, list[Negation]],
+    claimed: Sequence[Negation],
 ) -> str:
-    denied_here = {aligned.claim.tokens[one.target].stem for one in claimed if one.target is not None}
+    denied_here = {matched.claim.tokens[one.target].stem for one in claimed if one.target is not None}
     for denial in told[id(best)]:
         if denial.target is None or not denial.is_plain:
             continue
         target = best.tokens[denial.target].stem
-        word = next((one for one in aligned.words if target in one.stems), None)
+        word = next((one for one in matched.words if target in one.stems), None)
         if word is None or word.token.stem in denied_here or claimed:
             continue
         elsewhere = [at for at in word.places(best) if at != denial.target]
@@ -181,13 +196,13 @@ def _denied_only_there(
     return ""
 
 
-def _states(sentence: Sentence, forms: dict[str, float], denials: Sequence[Denied]) -> bool:
+def _states(sentence: Sentence, forms: dict[str, float], denials: Sequence[Negation]) -> bool:
     """Whether a sentence has one of these stems without denying it."""
     denied = {one.target for one in denials}
     return any(token.stem in forms and at not in denied for at, token in enumerate(sentence.tokens))
 
 
-def _value_denied(aligned: Aligned, best: Sentence, claimed: Sequence[Denied]) -> str:
+def _value_denied(matched: EvidenceMatch, best: Sentence, claimed: Sequence[Negation]) -> str:
     """A value that the quote names only to deny it: `3.241 m, not 3.214 m`."""
     if claimed:
         return ""
@@ -195,10 +210,10 @@ def _value_denied(aligned: Aligned, best: Sentence, claimed: Sequence[Denied]) -
     inside = "\n".join(best.text[one.start : one.end] for one in denied)
     if not inside or not (values := _values(inside)):
         return ""
-    outside = aligned.evidence.text
+    outside = matched.evidence.text
     for one in denied:
         outside = outside.replace(best.text[one.start : one.end], " ")
-    if _values(aligned.claim.text) & (values - _values(outside)):
+    if _values(matched.claim.text) & (values - _values(outside)):
         return f"the quote denies this ({denied[0].word!r})"
     return ""
 
@@ -207,7 +222,7 @@ def _values(text: str) -> frozenset[str]:
     return frozenset([one.value for one in quantities_in(text)] + [date.stated for date in dates_in(text)])
 
 
-def _shown(sentence: Sentence, denial: Denied) -> str:
+def _shown(sentence: Sentence, denial: Negation) -> str:
     last = denial.target if denial.target is not None else denial.at
     start, end = sentence.tokens[denial.at].start, sentence.tokens[last].end
     return sentence.text[start - sentence.start : end - sentence.start]

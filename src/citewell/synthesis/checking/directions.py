@@ -4,6 +4,20 @@ Reports put one finding in many words: "raises", "is positively associated with"
 such word points one way; a denial just before it turns it round. What a claim's words point to is compared with what
 the sentences about the same things point to. It counts words, so a sentence of several findings may mislead it: it
 moves the score and is never alone a reason to reject.
+
+Example:
+    claim:   Smoking raises the risk of stroke.
+    passage: Among smokers the risk of stroke was higher.
+    verdict: partial
+    reason:  not in the quote: raises
+    support: 0.82
+
+Example:
+    claim:   Smoking raises the risk of stroke.
+    passage: Among smokers the risk of stroke was lower.
+    verdict: partial
+    reason:  not in the quote: raises
+    support: 0.49
 """
 
 from __future__ import annotations

@@ -1,4 +1,21 @@
-"""Words that may stand for one another: inflected, derived, joined, abbreviated, or of like meaning. Pure."""
+"""Words that may stand for one another: inflected, derived, joined, abbreviated, or of like meaning. Pure.
+
+Example:
+    claim:   The World Health Organization recommended vaccination.
+    passage: The WHO recommends vaccinating children.
+    verdict: supported
+
+Example:
+    claim:   The physician bought the mill in 1902.
+    passage: The doctor purchased the mill in 1902.
+    verdict: supported
+
+Example:
+    claim:   The physician painted the mill in 1902.
+    passage: The doctor purchased the mill in 1902.
+    verdict: partial
+    reason:  not in the quote: painted
+"""
 
 from __future__ import annotations
 
@@ -8,8 +25,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from citewell.synthesis.checking.tokens import Sentence
-from citewell.synthesis.checking.word_families import kin
-from citewell.synthesis.meanings import same_meaning, verb_forms
+from citewell.synthesis.lexicon.synonyms_and_opposites import synonyms, verb_forms
+from citewell.synthesis.lexicon.word_families import same_family
 from citewell.text.words import index_terms
 
 SAME, INFLECTED, DERIVED, MEANT, SPELT_OUT = 1.0, 1.0, 0.85, 0.7, 0.9
@@ -71,7 +88,7 @@ class Vocabulary:
                 found.setdefault(other, DERIVED)
         if stem in self._joined:
             found.setdefault(self._joined[stem], DERIVED)
-        meant = frozenset[str]().union(*(same_meaning(one) | kin(one) for one in (stem, *sorted(verb_forms(stem)))))
+        meant = frozenset[str]().union(*(synonyms(one) | same_family(one) for one in (stem, *sorted(verb_forms(stem)))))
         for form in sorted(meant & self.stems):
             found.setdefault(form, MEANT)
         return found

@@ -3,6 +3,17 @@
 A name is what is capitalised; the first word of a sentence only where no English word is spelt so, or where it begins a
 name of several words. A surname stands for the full name where the quotes never give another first name, initials stand
 for what they abbreviate, and a people for its country.
+
+Example:
+    claim:   The WHO recommends vaccination.
+    passage: The World Health Organization recommends vaccinating children.
+    verdict: supported
+
+Example:
+    claim:   Irene Curie measured the activity of radium.
+    passage: Marie Curie measured the activity of radium.
+    verdict: unsupported
+    reason:  not in the quote: Irene Curie
 """
 
 from __future__ import annotations
@@ -12,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from citewell.synthesis.checking.alignment import Aligned
 from citewell.synthesis.checking.common_words import COMMON, NAMES
+from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
 from citewell.text.language import is_stop_word
 
@@ -80,31 +91,31 @@ def _is_mere_first_word(name: Name, sentence: Sentence) -> bool:
     return is_english and not (len(written) > 1 and written[1:].lower() != written[1:])
 
 
-def missing_names(aligned: Aligned) -> list[str]:
+def missing_names(matched: EvidenceMatch) -> list[str]:
     """The names of the claim that neither the quotes nor their titles have, as the claim writes them."""
     found: list[str] = []
-    known = {word.token.stem: part for word, part in zip(aligned.words, aligned.anywhere, strict=True)}
-    for name in names_of(aligned.claim):
+    known = {word.token.stem: part for word, part in zip(matched.words, matched.anywhere, strict=True)}
+    for name in names_of(matched.claim):
         parts = [known.get(token.stem, 1.0) for token in name.tokens]
         if all(part >= _ENOUGH for part in parts):
-            if _is_mixed(name, aligned):
-                found.append(name.text(aligned.claim.text))
+            if _is_mixed(name, matched):
+                found.append(name.text(matched.claim.text))
             continue
-        if _is_abbreviated(name, aligned):
+        if _is_abbreviated(name, matched):
             continue
-        if parts[-1] >= _ENOUGH and len(parts) > 1 and not _has_other_first_name(name, aligned):
+        if parts[-1] >= _ENOUGH and len(parts) > 1 and not _has_other_first_name(name, matched):
             continue
-        found.append(name.text(aligned.claim.text))
+        found.append(name.text(matched.claim.text))
     return list(dict.fromkeys(found))
 
 
-def _is_mixed(name: Name, aligned: Aligned) -> bool:
+def _is_mixed(name: Name, matched: EvidenceMatch) -> bool:
     """Whether two neighbouring words of a name both stand in the quotes as parts of names, and never together."""
     for one, other in pairwise(name.tokens):
-        first = _named_places(one.stem, aligned.evidence.sentences)
-        second = _named_places(other.stem, aligned.evidence.sentences)
+        first = _named_places(one.stem, matched.evidence.sentences)
+        second = _named_places(other.stem, matched.evidence.sentences)
         apart = not any(abs(a - b) <= _TOGETHER for at, a in first for place, b in second if at == place)
-        in_title = any(stem in aligned.evidence.titles.stems for stem in (one.stem, other.stem))
+        in_title = any(stem in matched.evidence.titles.stems for stem in (one.stem, other.stem))
         if first and second and apart and not in_title:
             return True
     return False
@@ -120,25 +131,25 @@ def _named_places(stem: str, sentences: Sequence[Sentence]) -> list[tuple[int, i
     ]
 
 
-def _is_abbreviated(name: Name, aligned: Aligned) -> bool:
+def _is_abbreviated(name: Name, matched: EvidenceMatch) -> bool:
     """Whether the quotes have its initials, or what its initials stand for."""
     initials = "".join(token.folded[0] for token in name.tokens)
-    stems = aligned.evidence.vocabulary.stems
-    if len(name.tokens) > 1 and (initials in stems or initials in aligned.evidence.vocabulary.short_forms):
-        return initials in stems or _stands_for(name, aligned, initials)
-    spelt = aligned.evidence.vocabulary.short_forms.get(name.tokens[0].folded.rstrip("s"), frozenset())
+    stems = matched.evidence.vocabulary.stems
+    if len(name.tokens) > 1 and (initials in stems or initials in matched.evidence.vocabulary.short_forms):
+        return initials in stems or _stands_for(name, matched, initials)
+    spelt = matched.evidence.vocabulary.short_forms.get(name.tokens[0].folded.rstrip("s"), frozenset())
     return len(name.tokens) == 1 and bool(spelt)
 
 
-def _stands_for(name: Name, aligned: Aligned, initials: str) -> bool:
-    spelt = aligned.evidence.vocabulary.short_forms.get(initials, frozenset())
+def _stands_for(name: Name, matched: EvidenceMatch, initials: str) -> bool:
+    spelt = matched.evidence.vocabulary.short_forms.get(initials, frozenset())
     return any(token.stem in spelt for token in name.tokens) or spelt == {initials}
 
 
-def _has_other_first_name(name: Name, aligned: Aligned) -> bool:
+def _has_other_first_name(name: Name, matched: EvidenceMatch) -> bool:
     """Whether the quotes give this surname with another word of a name before it."""
     surname = name.tokens[-1].stem
-    for sentence in aligned.evidence.sentences:
+    for sentence in matched.evidence.sentences:
         for before, token in zip(sentence.tokens, sentence.tokens[1:], strict=False):
             if token.stem == surname and token.is_capital and before.is_capital and _may_name(before):
                 return True

@@ -2,6 +2,17 @@
 
 White space, case at the beginning and the shape of the marks do not count, nor does the full stop that a sentence puts
 inside them. Single quoted words ("so-called") are names or irony and are not taken for quotations.
+
+Example:
+    claim:   The keeper wrote that "the lamp burned all night".
+    passage: The keeper wrote: the lamp burned all night, and nobody slept.
+    verdict: supported
+
+Example:
+    claim:   The keeper wrote that "the lamp burned the whole night".
+    passage: The keeper wrote: the lamp burned all night, and nobody slept.
+    verdict: unsupported
+    reason:  not word for word in the quote: “the lamp burned the whole night”
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""How much a word says: rare words of English, and words few sentences of the evidence have, say more. Pure."""
+"""How much a word says: rare words of English, and words few sentences of the evidence have, say more. Pure.
+
+Example:
+    claim:   The station had a brass burner.
+    passage: The station opened. The station closed. The station burned. The keeper was old. A brass burner was bought.
+    verdict: supported
+
+Example:
+    claim:   The station had a brass burner.
+    passage: The mill opened. The shop closed. The school burned. The keeper was old. A brass burner was bought.
+    verdict: partial
+    reason:  not in the quote: station
+"""
 
 from __future__ import annotations
 

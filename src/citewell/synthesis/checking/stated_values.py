@@ -3,6 +3,17 @@
 One value may be written in many ways: digits or words, a per cent or a fraction, `1.5 km` or `1,500 m`, `5 million` or
 `5,000,000`, `3 May 1871` or `1871-05-03`, `third` or `3rd`. Those agree. A rounded number agrees where the claim says
 that it is rounded ("about 5,000" for 4,987).
+
+Example:
+    claim:   The dam is 1.5 km long and holds 5 million litres.
+    passage: The dam is 1,500 m long and holds 5,000,000 litres.
+    verdict: supported
+
+Example:
+    claim:   The dam was opened on 4 May 1871.
+    passage: The dam was opened on 1871-05-03.
+    verdict: unsupported
+    reason:  not in the quote: 4 May 1871
 """
 
 from __future__ import annotations
@@ -60,7 +71,7 @@ _IMPERIAL = frozenset(("inch", "foot", "yard", "mile", "lb"))
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class TextValues:
     """The values of a text, read once."""
 
     text: str
@@ -74,12 +85,12 @@ class Stated:
 
 
 @lru_cache(maxsize=512)
-def read_values(text: str) -> Stated:
+def read_values(text: str) -> TextValues:
     folded = folded_text(text)
     quantities, dates = tuple(quantities_in(text)), (*dates_in(text), *_slashed(text))
     parts = {str(part) for date in dates for part in (date.year, date.day) if part}
     percents = [float(one.value) for one in quantities if one.unit == "%" and _is_short(one.value)]
-    return Stated(
+    return TextValues(
         text=text,
         quantities=_distinct(quantities),
         dates=dates[:_MOST],
@@ -158,7 +169,7 @@ def _in_words(ordinal: str) -> str:
     return next((word for word, number in _ORDINALS.items() if number == ordinal), f"{ordinal}th")
 
 
-def _is_given(one: Quantity, said: str, given: Stated, slashed: dict[tuple[int, int], Date]) -> bool:
+def _is_given(one: Quantity, said: str, given: TextValues, slashed: dict[tuple[int, int], Date]) -> bool:
     if any(start <= one.start < end for start, end in slashed):
         return True
     same = [other for other in given.quantities if _is_same(one, other)]
@@ -184,7 +195,7 @@ def _is_given(one: Quantity, said: str, given: Stated, slashed: dict[tuple[int, 
     return False
 
 
-def _values_of(given: Stated) -> frozenset[str]:
+def _values_of(given: TextValues) -> frozenset[str]:
     return frozenset(one.value for one in given.quantities)
 
 
@@ -242,7 +253,7 @@ def _figures(value: str) -> int:
     return len(value.replace(".", "").strip("0"))
 
 
-def _is_dated(date: Date, given: Stated, slashed: dict[tuple[int, int], Date], said: str) -> bool:
+def _is_dated(date: Date, given: TextValues, slashed: dict[tuple[int, int], Date], said: str) -> bool:
     place = (date.start, date.end)
     readings = [date] if place not in slashed else _slashed(said[date.start : date.end])
     if any(one.is_stated_by(other) for one in readings for other in given.dates):
@@ -258,7 +269,7 @@ def _is_dated(date: Date, given: Stated, slashed: dict[tuple[int, int], Date], s
     )
 
 
-def _in_decade(date: Date, said: str, given: Stated) -> bool:
+def _in_decade(date: Date, said: str, given: TextValues) -> bool:
     """`the 1870s` for a year of them."""
     is_decade = said[date.start : date.end].endswith("s")
     return is_decade and any(date.year <= other.year < date.year + 10 for other in given.dates)

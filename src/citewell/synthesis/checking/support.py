@@ -1,16 +1,29 @@
-"""Support: how far the evidence bears a claim out, between 0 and 1. Pure.
+"""Support: how far the evidence supports a claim, between 0 and 1. Pure.
 
-A logistic formula over the signs (`signs`). Its coefficients come from one half of the expert pairs of SciFact and, at
-a twentieth of their weight, from pairs built of half the documents of SQuAD 2.0 and other collections, by
-`bench/verifier_fit.py`; docs/verifier.md says what it comes to on the other halves. The number orders claims; the
-verdict also obeys rules that no number can outweigh (`claim`).
+A logistic formula over the features (`support_features`). Its coefficients come from one half of the expert pairs of
+SciFact and, at a twentieth of their weight, from pairs built of half the documents of SQuAD 2.0 and other collections,
+by `bench/verifier_fit.py`; docs/verifier.md says what it comes to on the other halves. The number orders claims; the
+verdict also obeys rules that no number can outweigh (`claim`). What no rule sees may cost support and not the verdict,
+as "only" does here.
+
+Example:
+    claim:   The ferry runs in winter.
+    passage: The ferry runs in winter and in spring.
+    verdict: supported
+    support: 0.85
+
+Example:
+    claim:   The ferry runs only in winter.
+    passage: The ferry runs in winter and in spring.
+    verdict: supported
+    support: 0.78
 """
 
 from __future__ import annotations
 
 import math
 
-from citewell.synthesis.checking.signs import Signs
+from citewell.synthesis.checking.support_features import SupportFeatures
 
 INTERCEPT = -1.05
 COEFFICIENTS: dict[str, float] = {
@@ -50,9 +63,9 @@ WITH_LIKENESS: dict[str, float] = {
 }
 
 
-def support_of(signs: Signs) -> float:
-    """The estimate for these signs."""
-    weights, intercept = (COEFFICIENTS, INTERCEPT) if signs.likeness is None else (WITH_LIKENESS, LIKENESS_INTERCEPT)
-    parts = [weight * float(getattr(signs, name)) for name, weight in weights.items()]
+def support_of(features: SupportFeatures) -> float:
+    """The estimate for these features."""
+    weights, intercept = (COEFFICIENTS, INTERCEPT) if features.likeness is None else (WITH_LIKENESS, LIKENESS_INTERCEPT)
+    parts = [weight * float(getattr(features, name)) for name, weight in weights.items()]
     logit = intercept + math.fsum(parts)
     return round(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), 4)

@@ -1,6 +1,17 @@
 """A text as checking reads it: its words with their stems and exact places, sentence by sentence. Pure.
 
 Long texts are cut where a person would have stopped reading too, so that hostile input stays cheap.
+
+Example:
+    claim:   The ship’s cargo was 1200 barrels.
+    passage: The ship carried a cargo of 1,200 barrels.
+    verdict: supported
+
+Example:
+    claim:   The twelve ships sailed.
+    passage: The 13 ships sailed at dawn.
+    verdict: unsupported
+    reason:  not in the quote: twelve
 """
 
 from __future__ import annotations

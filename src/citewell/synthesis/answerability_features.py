@@ -1,4 +1,4 @@
-"""Signs that a question can be answered: what the nearest sentences have of it, and what they lack. Pure.
+"""Features of answerability: of a question, what the nearest sentences have and what they lack. Pure.
 
 Everything is looked for in one sentence, with a discount for its title and its neighbours: words of the question that
 are spread over a page answer nothing. It reads words, names, numbers and their order; it does not understand grammar.
@@ -32,7 +32,7 @@ _LONG = 60
 _FAR = 40
 
 
-class Shown(Protocol):
+class EvidenceText(Protocol):
     """A row of evidence, or a source made ready for an answer."""
 
     @property
@@ -46,7 +46,7 @@ class Shown(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class AnswerabilityFeatures:
     """What one sentence has of the question, each between 0 and 1 unless it says otherwise."""
 
     around: float  # the share of the question's words, by rarity, that it or what surrounds it has
@@ -76,10 +76,10 @@ class _Sentence:
     share: float
 
 
-def read_signs(
-    asked: Asked, topic: Topic, concepts: Sequence[Concept], rows: Sequence[Shown], chunks: int
-) -> list[Signs]:
-    """The signs of the sentences that come nearest to the question, nearest first."""
+def read_answerability_features(
+    asked: Asked, topic: Topic, concepts: Sequence[Concept], rows: Sequence[EvidenceText], chunks: int
+) -> list[AnswerabilityFeatures]:
+    """The features of the sentences that come nearest to the question, nearest first."""
     if not topic.terms:
         return []
     found = [sentence for row in rows[:MAX_ROWS] for sentence in _sentences(row, topic.terms)]
@@ -91,12 +91,12 @@ def read_signs(
     named |= {term.text for term in topic.terms if term.is_exact}
     rare = math.log(2 + max(chunks, 1))
     return [
-        _signs(asked, topic.terms, named, one, value_strength(asked, one.text, given, spelling), rare)
+        _features(asked, topic.terms, named, one, value_strength(asked, one.text, given, spelling), rare)
         for one in nearest
     ]
 
 
-def _sentences(row: Shown, terms: Sequence[TopicTerm]) -> Iterator[_Sentence]:
+def _sentences(row: EvidenceText, terms: Sequence[TopicTerm]) -> Iterator[_Sentence]:
     """The sentences of a row that have a word of the question, with what each has of it."""
     texts = [row.text[start:end] for start, end in sentences(row.text)][:MAX_SENTENCES]
     stems = [tuple(index_terms(text, "en").split()) for text in texts]
@@ -125,9 +125,9 @@ def _sentences(row: Shown, terms: Sequence[TopicTerm]) -> Iterator[_Sentence]:
         yield _Sentence(text, stems[at], support, tuple(own), document, share)
 
 
-def _signs(
+def _features(
     asked: Asked, terms: Sequence[TopicTerm], named: Set[str], one: _Sentence, value: float, rare: float
-) -> Signs:
+) -> AnswerabilityFeatures:
     lacks = [(term, 1.0 - part) for term, part in zip(terms, one.support, strict=True)]
     missing = [term for term, lack in lacks if lack > 0.5]
     document = [(term, term.support(one.document)) for term in terms]
@@ -135,7 +135,7 @@ def _signs(
     stems = frozenset(one.stems)
     contrary = tuple(term.text for term, own in zip(terms, one.own, strict=True) if own < 0.5 and term.opposed & stems)
     denies = bool(denials_in(asked.text))
-    return Signs(
+    return AnswerabilityFeatures(
         around=_share(zip(terms, one.support, strict=True)),
         names_missing=_share((term, lack) for term, lack in lacks if term.text in named),
         exact_missing=float(any(term.is_exact for term in missing)),

@@ -1,15 +1,15 @@
-"""Words of the evidence that are akin to a word of the question: of one root with it, or what it was meant to be. Pure.
+"""Words of the evidence related to a word of the question: of one root with it, or what a mistyped one meant. Pure.
 
 A question says "Britain" or "measured" where a note says "British" or "measurement"; and whoever types a question
-mistypes a word now and then. Roots are told by endings, so words may be taken for kin that are not ("general" and
-"generate"): kinship lends support at a discount, and numbers, versions and tags have no kin.
+mistypes a word now and then. Roots are told by endings, so words may be taken for related that are not ("general"
+and "generate"): a related word lends support at a discount, and numbers, versions and tags have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from citewell.text.words import stem
+from citewell.synthesis.lexicon.word_groups import others_of, stemmed_groups
 
 _LEAST_ROOT = 4
 # Where both words have an ending, the root has to be longer: Martin is no marten.
@@ -41,29 +41,22 @@ spring summer autumn winter
 gold silver bronze copper iron brass
 """
 
-
-def _others(groups: str) -> dict[str, frozenset[str]]:
-    """For each stem, the others of its group."""
-    stemmed = [frozenset(stem(word, "en") for word in group.split()) for group in groups.replace("|", "\n").split("\n")]
-    return {one: group - {one} for group in stemmed for one in group}
+_PEOPLE_OF = others_of(stemmed_groups(_PEOPLES))
+_INSTEAD_OF = others_of(stemmed_groups(_EXCLUSIVE))
 
 
-_PEOPLE_OF = _others(_PEOPLES)
-_INSTEAD_OF = _others(_EXCLUSIVE)
-
-
-def akin(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
+def same_root_words(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
     """The stems of the evidence that are of one root with one of these forms."""
     found: set[str] = set()
     for form in forms:
         if form.isalpha() and len(form) <= _LONGEST:
-            # A short word, such as an initialism, has only its plural for kin.
+            # A short word, such as an initialism, is related to its plural only.
             found |= (_PEOPLE_OF.get(form, frozenset()) | {f"{form}s"}) & stems
             found.update(one for one in stems if one[:3] == form[:3] and _share_a_root(form, one))
     return frozenset(found.difference(forms))
 
 
-def contrary(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
+def excluding_words(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
     """The stems of the evidence that rule a word out: unpopular for popular, fourth for fifth."""
     found: set[str] = set()
     for form in forms:
@@ -76,7 +69,7 @@ def contrary(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def meant_by(word: str, words: Iterable[str]) -> frozenset[str]:
+def misspelling_candidates(word: str, words: Iterable[str]) -> frozenset[str]:
     """The words of the evidence that a word nothing in the corpus has may be a slip of the hand for."""
     if not word.isalpha() or not _LEAST_MISTYPED <= len(word) <= _LONGEST:
         return frozenset()

@@ -1,18 +1,17 @@
-"""Words of like meaning and words of contrary meaning, beyond everyday ones (`meanings`). Data, and look-ups.
+"""Words of one family and words of contrary meaning, as the checking of claims knows them. Data, and look-ups.
 
 A country and its people; verbs of effect and of measurement as reports use them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import permutations
 
-from citewell.synthesis.meanings import verb_forms
+from citewell.synthesis.lexicon.synonyms_and_opposites import verb_forms
+from citewell.synthesis.lexicon.word_groups import others_of, stemmed_groups
 from citewell.text.words import stem
 
-_KIN = """
+_FAMILIES = """
 france french|germany german|china chinese|spain spanish|italy italian|japan japanese|england english|britain british
 uk britain|usa us america american|russia russian soviet|greece greek|rome roman|holland netherlands dutch
 switzerland swiss|sweden swedish|norway norwegian|denmark danish|poland polish|turkey turkish|ireland irish
@@ -102,27 +101,13 @@ launch cancel|schedule cancel|confirm cancel|continue stop|continue cancel|finis
 """
 
 
-def _lines(text: str) -> Iterator[list[str]]:
-    for line in text.strip().replace("|", "\n").split("\n"):
-        yield [stem(word, "en") for word in line.split()]
-
-
-def _others(groups: Iterator[list[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for group in groups:
-        for one, other in permutations(group, 2):
-            if one != other:
-                found.setdefault(one, set()).add(other)
-    return {one: frozenset(others) for one, others in found.items()}
-
-
 def _with_forms(words: str) -> frozenset[str]:
     stems = [stem(word, "en") for word in words.split()]
     return frozenset(form for one in stems for form in (one, *verb_forms(one)))
 
 
-_KIN_OF = _others(_lines(_KIN))
-_CONTRARY_OF = _others(_lines(_CONTRARY))
+_FAMILY_OF = others_of(stemmed_groups(_FAMILIES))
+_CONTRARY_OF = others_of(stemmed_groups(_CONTRARY))
 _UP = _with_forms("increase rise raise elevate grow gain climb surge expand accelerate strengthen improve boost double")
 _DOWN = _with_forms(
     "decrease reduce fall drop diminish decline lessen shrink slump plunge shorten slow weaken worsen halve sink"
@@ -130,9 +115,9 @@ _DOWN = _with_forms(
 _DENYING_PREFIXES = ("un", "in", "im", "non", "dis", "ir", "il")
 
 
-def kin(form: str) -> frozenset[str]:
+def same_family(form: str) -> frozenset[str]:
     """The stems that may stand for this one."""
-    return _KIN_OF.get(form, frozenset())
+    return _FAMILY_OF.get(form, frozenset())
 
 
 @lru_cache(maxsize=65_536)

@@ -1,4 +1,16 @@
-"""A claim laid beside the evidence: which words of it stand where, and which sentence says it best. Pure."""
+"""A claim matched with the evidence: which words of it stand where, and which sentence says it best. Pure.
+
+Example:
+    claim:   The ferry carries coal from Leith.
+    passage: The ferry comes from Leith. It carries coal.
+    verdict: supported
+
+Example:
+    claim:   The ferry carries coal.
+    passage: The ferry left at noon. Nobody waved. The mill burns coal.
+    verdict: unsupported
+    reason:  not in the quote: carries, coal
+"""
 
 from __future__ import annotations
 
@@ -34,7 +46,7 @@ def read_evidence(text: str, titles: str = "") -> Evidence:
 
 
 @dataclass(frozen=True)
-class Matched:
+class WordMatch:
     """One word of the claim that carries meaning: what it weighs, and which stems of the evidence stand for it."""
 
     token: Token
@@ -53,11 +65,11 @@ class Matched:
 
 
 @dataclass(frozen=True)
-class Aligned:
+class EvidenceMatch:
     """A claim and the sentence of the evidence that comes nearest."""
 
     claim: Sentence
-    words: tuple[Matched, ...]
+    words: tuple[WordMatch, ...]
     evidence: Evidence
     best: int | None
     own: tuple[float, ...]
@@ -78,15 +90,15 @@ class Aligned:
             return 1.0
         return math.fsum(word.weight * part for word, part in zip(self.words, parts, strict=True)) / self.total
 
-    def missing(self, least: float = 0.5) -> list[Matched]:
+    def missing(self, least: float = 0.5) -> list[WordMatch]:
         return [word for word, part in zip(self.words, self.anywhere, strict=True) if part < least]
 
 
-def align(claim: str, evidence: Evidence, rarity: Rarity) -> Aligned:
-    """Lay a claim beside the evidence."""
+def match_evidence(claim: str, evidence: Evidence, rarity: Rarity) -> EvidenceMatch:
+    """Match a claim with the evidence."""
     sentence = Sentence(claim, 0, tokens_of(claim))
     initials = _initials(claim, evidence)
-    words = tuple(_matched(token, evidence, rarity, initials) for token in _once(sentence.content))
+    words = tuple(_word_match(token, evidence, rarity, initials) for token in _once(sentence.content))
     parts = [tuple(word.in_stems(one.stems) for word in words) for one in evidence.sentences]
     titled = tuple(word.titled for word in words)
     scores = [_score(words, part, one) for part, one in zip(parts, evidence.sentences, strict=True)]
@@ -100,7 +112,7 @@ def align(claim: str, evidence: Evidence, rarity: Rarity) -> Aligned:
         for mine, one, other, title in zip(own, before, after, titled, strict=True)
     )
     anywhere = tuple(max(title, *(part[at] for part in parts)) if parts else title for at, title in enumerate(titled))
-    return Aligned(sentence, words, evidence, best, own, around, anywhere)
+    return EvidenceMatch(sentence, words, evidence, best, own, around, anywhere)
 
 
 def _once(content: Sequence[Token]) -> list[Token]:
@@ -116,7 +128,7 @@ def _initials(claim: str, evidence: Evidence) -> dict[str, str]:
     return {stem: short for short, stems in abbreviations(claim[:2_000]) if short in known for stem in stems}
 
 
-def _matched(token: Token, evidence: Evidence, rarity: Rarity, initials: dict[str, str]) -> Matched:
+def _word_match(token: Token, evidence: Evidence, rarity: Rarity, initials: dict[str, str]) -> WordMatch:
     stems = dict(evidence.vocabulary.closest(token.stem))
     if token.stem in initials:
         stems.setdefault(initials[token.stem], SPELT_OUT)
@@ -125,23 +137,23 @@ def _matched(token: Token, evidence: Evidence, rarity: Rarity, initials: dict[st
     for form in sorted(spelt & evidence.vocabulary.stems):
         stems.setdefault(form, SPELT_OUT)
     titled = max(evidence.titles.closest(token.stem).values(), default=0.0)
-    return Matched(token, rarity.of_stem(token.stem), stems, titled)
+    return WordMatch(token, rarity.of_stem(token.stem), stems, titled)
 
 
-def _score(words: Sequence[Matched], parts: Sequence[float], sentence: Sentence) -> float:
+def _score(words: Sequence[WordMatch], parts: Sequence[float], sentence: Sentence) -> float:
     found = math.fsum(word.weight * part for word, part in zip(words, parts, strict=True))
     return found - 0.002 * len(sentence.tokens)
 
 
-def pairs_kept(aligned: Aligned) -> float:
+def pairs_kept(matched: EvidenceMatch) -> float:
     """The share of neighbouring words of the claim that stand near each other in the nearest sentence."""
-    sentence = aligned.sentence
-    if sentence is None or len(aligned.words) < 2:
+    sentence = matched.sentence
+    if sentence is None or len(matched.words) < 2:
         return 0.0
-    places = [word.places(sentence) for word in aligned.words]
+    places = [word.places(sentence) for word in matched.words]
     kept, total = [], []
     for at in range(len(places) - 1):
-        weight = aligned.words[at].weight + aligned.words[at + 1].weight
+        weight = matched.words[at].weight + matched.words[at + 1].weight
         total.append(weight)
         gap = min((abs(a - b) for a in places[at] for b in places[at + 1]), default=_NEAR + 1)
         if gap <= _NEAR:

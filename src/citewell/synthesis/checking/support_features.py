@@ -1,7 +1,20 @@
-"""Signs of support: what the evidence has of a claim, what it lacks, and where the two part. Pure.
+"""Features of support: what the evidence has of a claim, what it lacks, and where the two part. Pure.
 
 Everything is looked for in the one sentence that comes nearest, with a discount for its neighbours: words of a claim
-that are scattered over a page support nothing. `support` weighs the signs.
+that are scattered over a page support nothing. `support` weighs the features.
+
+Example:
+    claim:   Aspirin relieves migraine in adults.
+    passage: In adults aspirin relieved migraine within an hour.
+    verdict: supported
+    support: 0.85
+
+Example:
+    claim:   Aspirin relieves migraine in adults.
+    passage: In adults with migraine aspirin made no difference.
+    verdict: partial
+    reason:  not in the quote: relieves
+    support: 0.52
 """
 
 from __future__ import annotations
@@ -10,13 +23,13 @@ import math
 import re
 from dataclasses import dataclass
 
-from citewell.synthesis.checking.alignment import Aligned, pairs_kept
-from citewell.synthesis.checking.denials import denied_in, differs
+from citewell.synthesis.checking.denials import differs, negations_in
 from citewell.synthesis.checking.directions import agreement, finds_nothing
+from citewell.synthesis.checking.evidence_match import EvidenceMatch, pairs_kept
 from citewell.synthesis.checking.naming import missing_names
 from citewell.synthesis.checking.relations import wrong_relation
 from citewell.synthesis.checking.stated_values import missing_values
-from citewell.synthesis.checking.word_families import contraries, denies_by_prefix
+from citewell.synthesis.lexicon.word_families import contraries, denies_by_prefix
 
 _ONLY = re.compile(r"\b(?:only|solely|exclusively|always|all|entirely|never|every)\b")
 _ASKS = re.compile(
@@ -26,7 +39,7 @@ _ASKS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class SupportFeatures:
     """What one claim has of its evidence, each between 0 and 1 unless it says otherwise."""
 
     own: float  # the share of its words, by rarity, in the nearest sentence
@@ -48,30 +61,30 @@ class Signs:
 
     missing_values: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()
-    denial_said: str = ""
-    relation_said: str = ""
+    denial_reason: str = ""
+    relation_reason: str = ""
 
 
-def read_signs(aligned: Aligned, quoted: str, likeness: float | None = None) -> Signs:
-    """The signs of a claim that was laid beside its evidence."""
-    sentences = aligned.evidence.sentences
-    shares = [aligned.share([word.in_stems(one.stems) for word in aligned.words]) for one in sentences]
+def read_support_features(matched: EvidenceMatch, quoted: str, likeness: float | None = None) -> SupportFeatures:
+    """The features of a claim that was matched with its evidence."""
+    sentences = matched.evidence.sentences
+    shares = [matched.share([word.in_stems(one.stems) for word in matched.words]) for one in sentences]
     most = max(shares, default=0.0) or 1.0
     weights = [(share / most) ** 2 for share in shares]
-    claim, best = aligned.claim, aligned.sentence
+    claim, best = matched.claim, matched.sentence
     nothing = _weighted(weights, [finds_nothing(one) for one in sentences])
-    claims_nothing = finds_nothing(claim) or any(one.is_plain for one in denied_in(claim))
+    claims_nothing = finds_nothing(claim) or any(one.is_plain for one in negations_in(claim))
     values = tuple(missing_values(claim.text, quoted))
-    names = tuple(missing_names(aligned))
-    denial = differs(aligned)
-    relation = wrong_relation(aligned)
-    return Signs(
-        own=aligned.share(aligned.own),
-        around=aligned.share(aligned.around),
-        pairs=pairs_kept(aligned),
+    names = tuple(missing_names(matched))
+    denial = differs(matched)
+    relation = wrong_relation(matched)
+    return SupportFeatures(
+        own=matched.share(matched.own),
+        around=matched.share(matched.around),
+        pairs=pairs_kept(matched),
         direction=agreement(claim, sentences, weights, plain=False),
         quantity=agreement(claim, sentences, weights, plain=True),
-        contrary=min(2, len(_contrary_words(aligned))) / 2,
+        contrary=min(2, len(_contrary_words(matched))) / 2,
         none_found=0.0 if claims_nothing else nothing,
         none_shared=nothing if claims_nothing else 0.0,
         denies_alone=1.0 - nothing if claims_nothing else 0.0,
@@ -84,8 +97,8 @@ def read_signs(aligned: Aligned, quoted: str, likeness: float | None = None) -> 
         likeness=likeness,
         missing_values=values,
         missing_names=names,
-        denial_said=denial,
-        relation_said=relation,
+        denial_reason=denial,
+        relation_reason=relation,
     )
 
 
@@ -94,11 +107,11 @@ def _weighted(weights: list[float], holds: list[bool]) -> float:
     return math.fsum(weight for weight, one in zip(weights, holds, strict=True) if one) / total if total else 0.0
 
 
-def _contrary_words(aligned: Aligned) -> list[str]:
+def _contrary_words(matched: EvidenceMatch) -> list[str]:
     """Words of the claim that the evidence lacks while it has their contrary."""
-    stems = aligned.evidence.vocabulary.stems
+    stems = matched.evidence.vocabulary.stems
     found: list[str] = []
-    for word in aligned.words:
+    for word in matched.words:
         stem = word.token.stem
         if stem not in stems and (
             contraries(stem) & stems or any(denies_by_prefix(stem, one) for one in _alike(stem, stems))

@@ -1,8 +1,19 @@
 """A claim and a sentence word against word, in order: what stands in the place of what. Pure.
 
-Two sentences that say nearly the same are laid over each other so that as many words as possible meet. Where the words
+Two sentences that say nearly the same are aligned so that as many words as possible meet. Where the words
 on both sides of a place meet and those in it do not, the claim has put something else there: another name or number, or
 the contrary. Sentences that share too little are not compared so.
+
+Example:
+    claim:   In the storm the west tower fell.
+    passage: The west tower fell in the storm.
+    verdict: supported
+
+Example:
+    claim:   The tower stood for 40 years.
+    passage: The tower stood for 70 years beside 40 mills.
+    verdict: unsupported
+    reason:  the quote has '70' where this has '40'
 """
 
 from __future__ import annotations
@@ -18,24 +29,24 @@ _SAME_KIND, _OTHER, _ALONE = 0.3, -0.5, -0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Overlay:
-    """For each word of the claim, the word of the sentence it is laid on (or none), and whether they are the same."""
+class WordAlignment:
+    """For each word of the claim its counterpart in the sentence, if any, and whether the two are the same."""
 
-    on: tuple[int | None, ...]
+    counterpart: tuple[int | None, ...]
     is_same: tuple[bool, ...]
 
-    def held(self, at: int) -> bool:
-        """Whether the word at this place met its like; beyond either end nothing is missing."""
-        return not 0 <= at < len(self.on) or self.is_same[at]
+    def is_matched(self, at: int) -> bool:
+        """Whether the word at this place has its like opposite; beyond either end nothing is missing."""
+        return not 0 <= at < len(self.counterpart) or self.is_same[at]
 
-    def meets_around(self, first: int, last: int, reach: int = 1) -> bool:
-        return all(self.held(first - step) and self.held(last + step) for step in range(1, reach + 1))
+    def is_matched_around(self, first: int, last: int, reach: int = 1) -> bool:
+        return all(self.is_matched(first - step) and self.is_matched(last + step) for step in range(1, reach + 1))
 
 
-def overlay(
+def align_words(
     claim: Sequence[Token], sentence: Sequence[Token], close: Mapping[str, Mapping[str, float]]
-) -> Overlay | None:
-    """The best way to lay a claim on a sentence; `close` names the stems that may stand for a stem."""
+) -> WordAlignment | None:
+    """The best alignment of a claim with a sentence; `close` names the stems that may stand for a stem."""
     rows, columns = len(claim), len(sentence)
     if not rows or not columns or rows > MOST_WORDS or columns > 2 * MOST_WORDS:
         return None
@@ -75,7 +86,7 @@ def _traced(
     close: Mapping[str, Mapping[str, float]],
     best: Sequence[Sequence[float]],
     steps: Sequence[bytearray],
-) -> Overlay:
+) -> WordAlignment:
     row, column = len(claim), len(sentence)
     # What follows the end of the claim in the sentence costs nothing.
     column = max(range(column + 1), key=lambda at: (best[row][at], -at))
@@ -92,7 +103,7 @@ def _traced(
                 row -= 1
             case _:
                 column -= 1
-    return Overlay(tuple(on), tuple(same))
+    return WordAlignment(tuple(on), tuple(same))
 
 
 def _kind(token: Token) -> str:

@@ -1,4 +1,4 @@
-"""Everyday words that ask and answer the same thing in different words. Data, and three look-ups.
+"""Synonyms, opposites and irregular verbs of everyday English, as questions and notes use them. Data, and look-ups.
 
 A question says "broke down" where a note says "failed". Groups are general English, kept small on purpose: a synonym
 lends support at a discount (`topic`) and never satisfies a protected anchor.
@@ -6,13 +6,10 @@ lends support at a discount (`topic`) and never satisfies a protected anchor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import permutations
-
-from citewell.text.words import stem
+from citewell.synthesis.lexicon.word_groups import others_of, stemmed_groups
 
 # One group a line.
-_GROUPS = """
+_SYNONYMS = """
 begin start open launch commence commission inaugurate
 end finish complete conclude close stop cease
 break fail failure fault breakdown collapse outage
@@ -109,35 +106,19 @@ teach taught|tear tore torn|tell told|think thought|throw threw thrown|wake woke
 win won|wind wound|write wrote written
 """
 
-
-def _stemmed(groups: str) -> Iterator[list[str]]:
-    for group in groups.strip().replace("|", "\n").split("\n"):
-        yield [stem(word, "en") for word in group.split()]
-
-
-def _others(groups: Iterable[list[str]]) -> dict[str, frozenset[str]]:
-    """For each stem, the other stems of all its groups."""
-    others: dict[str, set[str]] = {}
-    for group in groups:
-        for one, other in permutations(group, 2):
-            if one != other:
-                others.setdefault(one, set()).add(other)
-    return {one: frozenset(found) for one, found in others.items()}
+_SYNONYMS_OF = others_of(stemmed_groups(_SYNONYMS))
+_OPPOSITES_OF = others_of(stemmed_groups(_OPPOSITES))
+_VERB_FORMS = others_of(stemmed_groups(_IRREGULAR))
 
 
-_SAME = _others(_stemmed(_GROUPS))
-_OPPOSED = _others(_stemmed(_OPPOSITES))
-_VERB_FORMS = _others(_stemmed(_IRREGULAR))
-
-
-def same_meaning(form: str) -> frozenset[str]:
+def synonyms(form: str) -> frozenset[str]:
     """The stems that may stand for this English stem."""
-    return _SAME.get(form, frozenset())
+    return _SYNONYMS_OF.get(form, frozenset())
 
 
 def opposites(form: str) -> frozenset[str]:
     """The stems that say the contrary of this English stem."""
-    return _OPPOSED.get(form, frozenset())
+    return _OPPOSITES_OF.get(form, frozenset())
 
 
 def verb_forms(form: str) -> frozenset[str]:

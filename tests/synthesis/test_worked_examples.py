@@ -1,0 +1,84 @@
+"""Every module that judges a claim opens with worked examples, and the verifier gives the verdicts they print."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from citewell.domain.answers import CheckedSentence, Draft, DraftSentence
+from citewell.synthesis import checking
+from citewell.synthesis.passages import quote_at
+from synthesis.evidence import check, source
+
+MODULES = sorted(one.name for one in pkgutil.walk_packages(checking.__path__, f"{checking.__name__}."))
+EXAMPLE = re.compile(r"^Example:\n((?: {4}\S.*\n?)+)", re.MULTILINE)
+FIELD = re.compile(r" {4}(\w+): +(\S.*)")
+NEEDED, OPTIONAL = {"claim", "passage", "verdict"}, {"reason", "support"}
+
+
+@dataclass(frozen=True)
+class WorkedExample:
+    """A claim, the passage it cites, and what is to be said of it; a support is printed with two digits."""
+
+    claim: str
+    passage: str
+    verdict: str
+    reason: str = ""
+    support: str = ""
+
+
+def examples_of(docstring: str) -> list[WorkedExample]:
+    """The examples of a docstring; a line that is no field, and a field that is not known, are refused."""
+    return [WorkedExample(**dict(_fields(block))) for block in EXAMPLE.findall(docstring)]
+
+
+def _fields(block: str) -> Iterator[tuple[str, str]]:
+    for line in block.splitlines():
+        field = FIELD.fullmatch(line)
+        if field is None or field[1] not in NEEDED | OPTIONAL:
+            raise ValueError(f"not a field of an example: {line!r}")
+        yield field[1], field[2]
+
+
+def docstring_of(module: str) -> str:
+    return inspect.getdoc(importlib.import_module(module)) or ""
+
+
+def verified(example: WorkedExample) -> CheckedSentence:
+    """The claim as an answer would have it: one sentence that cites the passage."""
+    passage = source(example.passage)
+    sentence = DraftSentence(example.claim, "claim", (quote_at(passage, 0, len(passage.text)),))
+    return check(example.claim, Draft((sentence,), refused=False), passage).sentences[0]
+
+
+EXAMPLES = [
+    pytest.param(one, id=f"{module.rpartition('.')[2]}-{number}")
+    for module in MODULES
+    for number, one in enumerate(examples_of(docstring_of(module)), start=1)
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_verifier_says_of_a_worked_example_what_its_module_says(example: WorkedExample) -> None:
+    found = verified(example)
+    support = f"{found.support:.2f}" if example.support else ""
+    assert WorkedExample(example.claim, example.passage, found.verdict, found.reason, support) == example
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_that_judges_claims_shows_one_that_holds_and_one_that_does_less(module: str) -> None:
+    examples = examples_of(docstring_of(module))
+    assert len(examples) == docstring_of(module).count("Example:"), "an example is not in the form of the others"
+    shown = {(one.verdict, one.support) for one in examples}
+    assert len(shown) > 1, "a pair tells what the module is for"
+
+
+def test_a_misspelt_field_of_an_example_is_refused() -> None:
+    with pytest.raises(ValueError, match="verdikt"):
+        examples_of("Example:\n    claim: a\n    passage: b\n    verdikt: supported\n")
