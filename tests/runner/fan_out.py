@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 from citewell.app import Engine
-from citewell.domain.runs import Failure
+from citewell.domain.runs import Failure, StageSeconds
 from citewell.runner.actions import Action, Inspect, Inspected, Observation, Retrieved
 from citewell.runner.driver import Perform
 from citewell.runner.machine import Machine
@@ -30,7 +31,12 @@ NOTES: dict[str, str] = {
 class FanOut:
     """The local playbook, but every row is inspected by an action of its own, all of them at once."""
 
+    def __init__(self, stages: StageSeconds | None = None) -> None:
+        self._stages = stages
+
     def opening(self, state: RunState) -> Transition:
+        if self._stages is not None:
+            state = replace(state, budget=replace(state.budget, stages=self._stages))
         return local.opening(state)
 
     def observed(self, state: RunState, observation: Observation, action: Action) -> Transition:
@@ -44,9 +50,7 @@ class FanOut:
                 assert state.pack is not None
                 keys = (*state.inspected_keys, *(view.source_key for view in views))
                 # Sorted, so that the result does not depend on which was done first.
-                merged = replace(
-                    state, pack=merge_inspection(state.pack, views), inspected_keys=tuple(sorted(keys))
-                )
+                merged = replace(state, pack=merge_inspection(state.pack, views), inspected_keys=tuple(sorted(keys)))
                 return self._once_inspected(merged)
             case _:
                 return local.observed(state, observation, action)
@@ -66,8 +70,8 @@ class FanOut:
         return local.failed(state, action, failure)
 
 
-def fan_out_machine() -> Machine:
-    return Machine({"local": FanOut(), "deep": FanOut()})
+def fan_out_machine(stages: StageSeconds | None = None) -> Machine:
+    return Machine({"local": FanOut(stages), "deep": FanOut(stages)})
 
 
 Around = Callable[[Action, Callable[[], Awaitable[Observation]]], Awaitable[Observation]]
@@ -90,32 +94,39 @@ class WatchedEngine(Engine):
 
 
 class Held:
-    """Holds up every Inspect until it is let through; says how many were under way at the same time."""
+    """Holds up every Inspect for good, or until all are let through; knows how many were under way at once."""
 
-    def __init__(self) -> None:
-        self.under_way: list[str] = []
+    def __init__(self, expected: int = WIDTH, *, blocks_threads: bool = False) -> None:
         self.most = 0
-        self._gates: dict[str, asyncio.Event] = {}
+        self.all_begun = threading.Event()
+        self._expected = expected
+        self._blocks_threads = blocks_threads
+        self._under_way = 0
+        self._open = threading.Event()
 
     async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
         if not isinstance(action, Inspect):
             return await perform()
-        (key,) = action.lookups
-        self.under_way.append(key)
-        self.most = max(self.most, len(self.under_way))
+        self._under_way += 1
+        self.most = max(self.most, self._under_way)
+        if self._under_way == self._expected:
+            self.all_begun.set()
         try:
-            await self._gates.setdefault(key, asyncio.Event()).wait()
+            await (asyncio.to_thread(self._open.wait) if self._blocks_threads else self._opened())
             return await perform()
         finally:
-            self.under_way.remove(key)
+            self._under_way -= 1
 
-    def let_through(self, key: str) -> None:
-        """Called on the loop of the run."""
-        self._gates.setdefault(key, asyncio.Event()).set()
+    async def _opened(self) -> None:
+        while not self._open.is_set():
+            await asyncio.sleep(0.001)
+
+    def let_through(self) -> None:
+        self._open.set()
 
 
-def open_fan_out(data: Path, around: Around | None = None, **settings: object) -> WatchedEngine:
-    engine = WatchedEngine(Settings(data_dir=data, **settings), machine=fan_out_machine())  # type: ignore[arg-type]
+def open_fan_out(data: Path, around: Around | None = None, stages: StageSeconds | None = None) -> WatchedEngine:
+    engine = WatchedEngine(Settings(data_dir=data), machine=fan_out_machine(stages))
     engine.around = around
     return engine
 

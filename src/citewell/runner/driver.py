@@ -21,11 +21,10 @@ from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunLog
 from citewell.domain.runs import Control, StageGroup
 from citewell.runner.actions import (
+    CONTROL_OBSERVATIONS,
     Action,
     ActionFailed,
-    CancelRequested,
     DeadlinePassed,
-    FinishRequested,
     Observation,
     group_of,
     kind_of,
@@ -45,7 +44,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Where blocking work is done: the log has a thread of its own, so that no slow action holds up the record."""
+    """Where compute actions are done and where the log is written; io has the loop's own threads.
+
+    The three are apart, so that no slow action holds up the record, and none that hangs holds up an answer.
+    """
 
     work: Executor | None = None
     log: Executor | None = None
@@ -140,7 +142,7 @@ class Driver:
         """Everything that goes on record now, in the order in which the run sees it."""
         entries = self._display.take()
         while self._controls and not self._state.is_over:
-            entries += self._take(_CONTROLS[self._controls.popleft()](), None)
+            entries += self._take(CONTROL_OBSERVATIONS[self._controls.popleft()](), None)
         if not self._state.is_over and (passed := self._deadline_passed()) is not None:
             entries += self._take(passed, None)
         for action, task in list(self._running):
@@ -220,6 +222,3 @@ class Driver:
         pending = {task for task in self._let_go if not task.done()}
         if pending:
             await asyncio.wait(pending, timeout=LET_GO_SECONDS)
-
-
-_CONTROLS: dict[Control, Callable[[], Observation]] = {"cancel": CancelRequested, "finish": FinishRequested}

@@ -144,14 +144,19 @@ class Machine:
         state = replace(state, stages_over=(*state.stages_over, group))
         step = Step(state, (StageEnded(group, limit),))
         while not step.state.is_over:
-            late = next((action for action in step.state.open if group_of(action) == group), None)
-            if late is None or late not in state.open:
+            late = next((action for action in step.state.open if _is_late(action, group, state.open)), None)
+            if late is None:
                 return step
             after = replace(step.state, open=tuple(action for action in step.state.open if action is not late))
             failure = Failure(stage_of(late), STAGE_TIMEOUT, f"{group} took longer than {limit:g} s")
             taken = _taken(self._playbook(state).failed(after, late, failure))
             step = Step(taken.state, (*step.decisions, *taken.decisions))
         return step
+
+
+def _is_late(action: Action, group: StageGroup, were_open: tuple[Action, ...]) -> bool:
+    """Whether an action was under way when the time of its group ended; what a failure has led to since is not late."""
+    return group_of(action) == group and any(action is other for other in were_open)
 
 
 _ANSWERING: tuple[Stage, ...] = ("prepare_synthesis", "synthesize", "verify", "persist_trace")
