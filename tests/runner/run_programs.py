@@ -57,9 +57,13 @@ class OneByOneRuns(SqliteRuns):
 
 
 class InOrder:
-    """Lets the inspections begin together and end in a given order, each once the one before is on record."""
+    """Lets the inspections begin together and end in a given order, each once the one before is on record.
 
-    def __init__(self, performed: Path, first: int, missing: int) -> None:
+    Where there is a gate, none of them ends before that file is there.
+    """
+
+    def __init__(self, performed: Path, first: int, missing: int, gate: Path | None) -> None:
+        self._gate = gate
         self._performed = performed
         self._first = first
         self._missing = missing
@@ -78,6 +82,8 @@ class InOrder:
                 self._waiting = self._waiting[at:] + self._waiting[:at]
                 self._waiting[0][1].set()
             await turn.wait()
+            while self._gate is not None and not self._gate.exists():
+                await asyncio.sleep(0.005)
         return await perform()
 
     def recorded(self, event: RunEvent) -> None:
@@ -113,7 +119,8 @@ def execute(data: Path, task: dict[str, Any]) -> None:
 
 
 def _observed(engine: WatchedEngine, store: OneByOneRuns, task: dict[str, Any], missing: int) -> None:
-    around = InOrder(Path(task["performed"]), task.get("first", 0), missing)
+    gate = Path(task["gate"]) if "gate" in task else None
+    around = InOrder(Path(task["performed"]), task.get("first", 0), missing, gate)
     engine.around = around
     store.on_recorded = around.recorded
 
@@ -156,9 +163,17 @@ class Processes:
 
     def run(self, do: str, performed: Path, **task: Any) -> int:
         """The exit code of a process that did this; negative where a signal ended it."""
+        self.begin(do, performed, **task)
+        return self.ended()
+
+    def begin(self, do: str, performed: Path, **task: Any) -> None:
+        """Have a process do this while the test goes on."""
         assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
         print(json.dumps({"do": do, "performed": str(performed), **task}), file=self._parent.stdin, flush=True)
+
+    def ended(self) -> int:
+        """How the process that was begun ended, once it has."""
+        assert self._parent.stdout is not None
         return int(self._parent.stdout.readline())
 
     def __exit__(
