@@ -12,8 +12,9 @@ import hashlib
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -410,7 +411,7 @@ class RunService:
 
     async def follow(
         self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
-    ) -> AsyncIterator[RunEvent]:
+    ) -> AsyncGenerator[RunEvent, None]:
         """The events of a run behind a number, as they come, until it ends; any number may watch, and leave.
 
         `until="left"` also ends where nobody executes the run any more; else a run that is taken over goes on.
@@ -439,11 +440,11 @@ class RunService:
         finally:
             leave()
 
-    async def watched(self, request: RunRequest, *, traced: bool = True) -> AsyncIterator[RunEvent | RunResult]:
-        """Start a run and watch it; its result comes last. Who leaves early leaves the run alone."""
-        run_id = await asyncio.to_thread(lambda: self.start(request, traced=traced))
-        async for event in self.follow(run_id):
-            yield event
+    async def watched(self, run_id: str) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The events of a run and then its result. Who leaves early leaves the run alone."""
+        async with aclosing(self.follow(run_id)) as events:
+            async for event in events:
+                yield event
         yield await asyncio.to_thread(self.wait, run_id)
 
     def _page(self, run_id: str, after: int) -> tuple[RunStatus, list[RunEvent]]:
