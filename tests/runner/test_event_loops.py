@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from citewell.domain.runs import ModelChoice
 from citewell.evals.sample import sample_corpus
 from citewell.runner import driver
 from citewell.runner.actions import Action, Observation
+from citewell.runner.compute import compute
 from citewell.settings import Settings
 from conftest import add
 from runner.test_runs import collect
@@ -31,17 +31,16 @@ MOST_SECONDS = 0.05
 
 
 @pytest.fixture
-def computed_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[int]]:
+def computed_on(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The threads on which compute actions were done."""
     threads: set[int] = set()
 
-    def compute(action: Action) -> Observation:
+    def computed(action: Action) -> Observation:
         threads.add(threading.get_ident())
-        return original(action)
+        return compute(action)
 
-    original: Callable[[Action], Observation] = driver.compute
-    monkeypatch.setattr(driver, "compute", compute)
-    yield threads
+    monkeypatch.setattr(driver, "compute", computed)
+    return threads
 
 
 def quotes(request: ModelRequest) -> Reply:

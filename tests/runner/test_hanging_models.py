@@ -1,4 +1,4 @@
-"""A model that hangs is not waited for once a person wants the answer, or the end: from here or from another process."""
+"""A model that hangs is not waited for once a person wants the answer, or the end: from this process or another."""
 
 from __future__ import annotations
 

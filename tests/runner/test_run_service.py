@@ -147,12 +147,12 @@ def test_a_log_is_read_whole_while_it_grows(corpus: Engine) -> None:
 
 @pytest.fixture
 def poller() -> Iterator[RunPoller]:
-    marks = iter([RuntimeError("busy"), *(RunMark("running", number, 0) for number in range(1_000))])
+    marks = iter([None, *(RunMark("running", number, 0) for number in range(1_000))])
 
     def look(run_ids: object) -> dict[str, RunMark]:
         mark = next(marks)
-        if isinstance(mark, RuntimeError):
-            raise mark
+        if mark is None:
+            raise RuntimeError("busy")
         return {"run": mark}
 
     opened = RunPoller(look, poll_seconds=0.001)
@@ -169,5 +169,3 @@ def test_a_store_that_fails_and_a_watcher_that_fails_do_not_end_the_watching(pol
     poller.watch("run", fails)
     poller.watch("run", lambda mark: told.release())
     assert all(told.acquire(timeout=10) for _ in range(3))
-
-

@@ -3,9 +3,9 @@
 `LoopMonitor` is a task that wakes every few milliseconds and remembers how late it was. A busy machine makes every loop
 late, so the same is measured in a process that does nothing else: only what goes beyond that is ours.
 
-`loop_work` counts exactly: the processor time of every callback of every loop in this process, and the threads SQLite was
-used on. Neither depends on what else the machine does. The interpreter's garbage collection, which stops whatever thread
-happens to allocate, is counted by itself.
+`loop_work` counts exactly: the processor time of every callback of every loop in this process, and the threads SQLite
+was used on. Neither depends on what else the machine does. The interpreter's garbage collection, which stops whatever
+thread happens to allocate, is counted by itself.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def loop_work() -> Iterator[LoopWork]:
 
         connection.exec_trace = statement
 
-    asyncio.Handle._run = timed  # type: ignore[method-assign]
+    asyncio.Handle._run = timed  # type: ignore[method-assign,assignment]
     apsw.connection_hooks.append(traced)
     gc.callbacks.append(collections)
     try:

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from citewell.runner.driver import Threads
 
-# Blocking calls to the outside, of all runs, at the same time. Far more than run well together: one that hangs keeps its
-# thread after the run has let go of it.
+# Blocking calls to the outside, of all runs, at the same time. Far more than run well together: one that hangs keeps
+# its thread after the run has let go of it.
 OUTSIDE_WORKERS = 64
 # Pure work has threads of its own, so that what hangs outside never keeps an answer from being made. Few: they share
 # one interpreter with the loop.
