@@ -10,7 +10,7 @@ from pathlib import Path
 
 from citewell.app import Engine
 from citewell.domain.runs import Failure, StageSeconds
-from citewell.runner.actions import Action, Inspect, Inspected, Observation, Retrieved
+from citewell.runner.actions import Action, Expand, Inspect, Inspected, Observation, Retrieved
 from citewell.runner.driver import Perform
 from citewell.runner.machine import Machine
 from citewell.runner.merge import merge_inspection
@@ -43,9 +43,8 @@ class FanOut:
         match observation:
             case Retrieved(pack=pack):
                 keys = tuple(row.source_key for row in pack.evidence)
-                query, chars = pack.query_plan.text_query, state.budget.inspect_chars
-                actions = tuple(Inspect((key,), query, chars) for key in keys[:WIDTH])
-                return Transition(replace(state, pack=pack, retrieved_keys=keys), actions)
+                found = replace(state, pack=pack, retrieved_keys=keys)
+                return Transition(found, self.fan(found, keys))
             case Inspected(views=views):
                 assert state.pack is not None
                 keys = (*state.inspected_keys, *(view.source_key for view in views))
@@ -54,6 +53,11 @@ class FanOut:
                 return self._once_inspected(merged)
             case _:
                 return local.observed(state, observation, action)
+
+    def fan(self, state: RunState, keys: tuple[str, ...]) -> tuple[Action, ...]:
+        """What is done at the same time once these rows are found."""
+        assert state.plan is not None
+        return tuple(Inspect((key,), state.plan.text_query, state.budget.inspect_chars) for key in keys[:WIDTH])
 
     def _once_inspected(self, state: RunState) -> Transition:
         return waiting(state) if state.open else answering.prepare(state)
@@ -65,13 +69,9 @@ class FanOut:
         return local.end_writing(state)
 
     def failed(self, state: RunState, action: Action, failure: Failure) -> Transition:
-        if isinstance(action, Inspect):
+        if isinstance(action, (Inspect, Expand)):
             return self._once_inspected(replace(state, warnings=(*state.warnings, "inspection_failed")))
         return local.failed(state, action, failure)
-
-
-def fan_out_machine(stages: StageSeconds | None = None) -> Machine:
-    return Machine({"local": FanOut(stages), "deep": FanOut(stages)})
 
 
 Around = Callable[[Action, Callable[[], Awaitable[Observation]]], Awaitable[Observation]]
@@ -125,8 +125,9 @@ class Held:
         self._open.set()
 
 
-def open_fan_out(data: Path, around: Around | None = None, stages: StageSeconds | None = None) -> WatchedEngine:
-    engine = WatchedEngine(Settings(data_dir=data), machine=fan_out_machine(stages))
+def open_fan_out(data: Path, around: Around | None = None, playbook: FanOut | None = None) -> WatchedEngine:
+    chosen = playbook or FanOut()
+    engine = WatchedEngine(Settings(data_dir=data), machine=Machine({"local": chosen, "deep": chosen}))
     engine.around = around
     return engine
 

@@ -72,7 +72,7 @@ def kill_and_resume(data: Path, tmp_path: Path, boundaries: Sequence[int] | None
 
 def test_a_run_with_eight_actions_at_once_survives_being_killed(data: Path, tmp_path: Path) -> None:
     """Before, among and behind the observations of the eight; everywhere else below."""
-    kill_and_resume(data, tmp_path, (0, 12, 21, 24), 1)
+    kill_and_resume(data, tmp_path, (0, 12, 19, 22, 30), 1)
 
 
 @pytest.mark.slow

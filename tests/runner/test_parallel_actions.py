@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 
 from citewell.domain.events import ActionAbandoned, ActionIntended, RunEvent
 from citewell.domain.runs import Control, RunResult, StageSeconds
+from citewell.runner.actions import Action, Expand, Inspect, Observation
+from citewell.runner.state import RunState
 from conftest import add
-from runner.fan_out import QUESTION, WIDTH, Held, WatchedEngine, open_fan_out, write_keepers
+from runner.fan_out import QUESTION, WIDTH, FanOut, Held, WatchedEngine, open_fan_out, write_keepers
 
 
 @pytest.fixture
@@ -31,8 +35,8 @@ class Bench:
         self._held: list[Held] = []
         self._engines: list[WatchedEngine] = []
 
-    def open(self, held: Held, stages: StageSeconds | None = None) -> WatchedEngine:
-        engine = open_fan_out(self._data, held, stages)
+    def open(self, held: Held, stages: StageSeconds | None = None, playbook: FanOut | None = None) -> WatchedEngine:
+        engine = open_fan_out(self._data, held, playbook or FanOut(stages))
         self._held.append(held)
         self._engines.append(engine)
         return engine
@@ -132,3 +136,83 @@ def test_an_engine_that_closes_while_eight_are_under_way_leaves_the_run_to_be_re
     again.runs.resume(run_id)
     result, events = ended(again, run_id)
     assert (result.status, result.answer_status, abandoned(events)) == ("done", "ok", {})
+
+
+class TwoStages(FanOut):
+    """Rows are inspected while the links of one are followed."""
+
+    def fan(self, state: RunState, keys: tuple[str, ...]) -> tuple[Action, ...]:
+        return (*super().fan(state, keys), Expand(keys[0], 8, 700))
+
+
+class HeldLinks(Held):
+    """Holds up the links and lets the rest through once they are under way."""
+
+    async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
+        if isinstance(action, Expand):
+            await asyncio.Event().wait()
+        return await super().__call__(action, perform)
+
+
+def test_the_time_of_a_stage_counts_for_its_actions_whatever_else_is_under_way(bench: Bench) -> None:
+    """Eight inspections hold the run; the links followed beside them have used up their own time."""
+    held = HeldLinks()
+    engine = bench.open(held, playbook=TwoStages(StageSeconds(retrieval=1.0)))
+    run_id = engine.start_research(QUESTION, profile="deep", deadline_seconds=60.0)
+    assert held.all_begun.wait(30)
+    waiting = asyncio.run(first(engine, run_id, "action_abandoned"))
+    assert waiting.body["action"] == "Expand"
+    held.let_through()
+    result, events = ended(engine, run_id)
+    assert (result.status, abandoned(events)) == ("done", {"Expand": 1})
+
+
+async def first(engine: WatchedEngine, run_id: str, kind: str) -> RunEvent:
+    async with asyncio.timeout(30):
+        async for event in engine.runs.follow(run_id):
+            if event.kind == kind:
+                return event
+    raise AssertionError(f"no {kind}")
+
+
+class Twice(FanOut):
+    """The first row is inspected twice at the same time, with another one between."""
+
+    def fan(self, state: RunState, keys: tuple[str, ...]) -> tuple[Action, ...]:
+        actions = super().fan(state, keys)
+        return (actions[0], actions[1], replace(actions[0]))
+
+
+class OnlyTheThird(Held):
+    """Lets only the third inspection through."""
+
+    def __init__(self) -> None:
+        super().__init__(expected=3)
+        self._begun = 0
+
+    async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
+        if isinstance(action, Inspect):
+            self._begun += 1
+            if self._begun == 3:
+                return await perform()
+        return await super().__call__(action, perform)
+
+
+def test_the_record_of_equal_actions_under_way_at_once_can_be_replayed(bench: Bench) -> None:
+    engine = bench.open(OnlyTheThird(), playbook=Twice())
+    run_id = engine.start_research(QUESTION, profile="deep")
+    seen = asyncio.run(observed(engine, run_id))
+    assert seen.body["kind"] == "io"
+    engine.runs.control(run_id, "cancel")
+    result, events = ended(engine, run_id)
+    assert result.status == "cancelled"
+    assert sum(event.kind == "action_abandoned" for event in events) == 2
+
+
+async def observed(engine: WatchedEngine, run_id: str) -> RunEvent:
+    """The first inspection that was done."""
+    async with asyncio.timeout(30):
+        async for event in engine.runs.follow(run_id):
+            if (event.body.get("observation") or {}).get("type") == "Inspected":
+                return event
+    raise AssertionError("none")

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from runner.fan_out import WIDTH, WatchedEngine, open_fan_out, write_keepers
 from runner.run_programs import TESTS, Processes
 
 # Behind the fourth of the eight observations.
-KILLED_BEHIND = 24
+KILLED_BEHIND = 20
 
 
 @pytest.fixture
@@ -29,9 +31,21 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def start_watching(data: Path, run_id: str, watchers: int, seen: int, leaves: str = "") -> subprocess.Popen[str]:
+@contextmanager
+def watching_processes(*commands: tuple[str, ...]) -> Iterator[list[subprocess.Popen[str]]]:
+    """These processes, none of which outlives the test."""
+    processes = [start_watching(*command) for command in commands]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def start_watching(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "runner.watching_program", str(data), run_id, str(watchers), str(seen), leaves],
+        [sys.executable, "-m", "runner.watching_program", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -75,23 +89,21 @@ def test_twenty_watchers_in_three_processes_see_a_run_whole_that_is_killed_and_t
         processes.begin("start", tmp_path / "first", kill_behind=KILLED_BEHIND, gate=str(gate))
         so_far = when_all_are_under_way(engine)
         run_id, seen = so_far[0].run_id, so_far[-1].sequence
-        watching = [
-            start_watching(data, run_id, 7, seen, "leaves"),
-            start_watching(data, run_id, 7, seen),
-            start_watching(data, run_id, 4, seen),
-        ]
-        assert [said(process) for process in watching] == ["ready"] * 3
-        gate.touch()
-        assert processes.ended() == -signal.SIGKILL
-        assert engine.run_store.summary(run_id).status == "interrupted"
-        assert 0 < inspected(engine.run_store.events(run_id)) < WIDTH
-        let_join(watching[2])
-        assert said(watching[2]) == "joined"
-        processes.begin("resume", tmp_path / "second", first=2)
-        let_join(watching[2])
-        assert said(watching[2]) == "joined"
-        assert processes.ended() == 0
-        reports = [process.communicate(timeout=60)[0] for process in watching]
+        run = (str(data), run_id)
+        commands = [(*run, watchers, str(seen), leaves) for watchers, leaves in (("7", "leaves"), ("7", ""), ("4", ""))]
+        with watching_processes(*commands) as watching:
+            assert [said(process) for process in watching] == ["ready"] * 3
+            gate.touch()
+            assert processes.ended() == -signal.SIGKILL
+            assert engine.run_store.summary(run_id).status == "interrupted"
+            assert 0 < inspected(engine.run_store.events(run_id)) < WIDTH
+            let_join(watching[2])
+            assert said(watching[2]) == "joined"
+            processes.begin("resume", tmp_path / "second", first=2)
+            let_join(watching[2])
+            assert said(watching[2]) == "joined"
+            assert processes.ended() == 0
+            reports = [process.communicate(timeout=60)[0] for process in watching]
     log = [[event.sequence, event.digest] for event in engine.run_store.checked_events(run_id)]
     assert [sequence for sequence, _ in log] == list(range(len(log)))
     (first, second, third) = (json.loads(report) for report in reports)

@@ -147,9 +147,15 @@ class Driver:
             entries += self._take(passed, None)
         for action, task in list(self._running):
             if task.done() and not self._state.is_over and any(action is other for other in self._state.open):
-                self._running = [pair for pair in self._running if pair[1] is not task]
-                entries += self._take(task.result(), action)
+                entries += self._take(task.result(), self._answered_by(action, task))
         return entries
+
+    def _answered_by(self, action: Action, task: asyncio.Task[Observation]) -> Action:
+        """What a task that is done has answered: of equal actions the first one, as a reader of the log must think."""
+        answered = next(other for other in self._state.open if other == action)
+        left = [pair for pair in self._running if pair[1] is not task]
+        self._running = [(action if other is answered else other, running) for other, running in left]
+        return answered
 
     def _take(self, observation: Observation, answered: Action | None) -> list[Entry]:
         elapsed = round(self._elapsed(), 6)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from citewell.domain.decisions import Decision, GatheringEnded, RunStopped, StageEnded, WritingEnded
-from citewell.domain.runs import STAGE_GROUPS, Failure, RunProfile, RunRequest, Stage, StageGroup, StopReason
+from citewell.domain.runs import Failure, RunProfile, RunRequest, Stage, StageGroup, StopReason
 from citewell.runner.actions import (
     STAGE_TIMEOUT,
     Action,
@@ -163,11 +163,17 @@ _ANSWERING: tuple[Stage, ...] = ("prepare_synthesis", "synthesize", "verify", "p
 
 
 def _timed(state: RunState, elapsed: float) -> RunState:
-    """The time since the last step belongs to the stage the run was in."""
+    """The time since the last step belongs to the stage the run was in, and to every group that had actions open."""
     if elapsed <= state.elapsed:
         return state
     spent = round(state.stage_seconds.get(state.stage, 0.0) + elapsed - state.elapsed, 6)
-    return replace(state, elapsed=elapsed, stage_seconds={**state.stage_seconds, state.stage: spent})
+    groups = {group: stage_group_spent(state, group, elapsed) for group in _open_groups(state)}
+    return replace(
+        state,
+        elapsed=elapsed,
+        stage_seconds={**state.stage_seconds, state.stage: spent},
+        group_seconds={**state.group_seconds, **groups},
+    )
 
 
 def _taken(taken: Transition) -> Step:
@@ -202,7 +208,10 @@ def _stopped(state: RunState, reason: StopReason, why: str) -> Step:
 
 
 def stage_group_spent(state: RunState, group: StageGroup, elapsed: float) -> float:
-    """Seconds spent in a group of stages, with the time since the last step."""
-    spent = sum(seconds for stage, seconds in state.stage_seconds.items() if STAGE_GROUPS.get(stage) == group)
-    running = elapsed - state.elapsed if STAGE_GROUPS.get(state.stage) == group else 0.0
-    return spent + running
+    """Seconds in which actions of a group were open, with the time since the last step."""
+    running = elapsed - state.elapsed if group in _open_groups(state) else 0.0
+    return state.group_seconds.get(group, 0.0) + running
+
+
+def _open_groups(state: RunState) -> tuple[StageGroup, ...]:
+    return tuple(dict.fromkeys(group_of(action) for action in state.open))
