@@ -6,7 +6,8 @@ Every surface calls the same Engine; it returns values and streams of events, an
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -513,9 +514,17 @@ class Engine:
         )
         return self.runs.start(request, traced=traced)
 
-    def research(self, question: str, *, traced: bool = True, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
+    async def research(
+        self, question: str, *, traced: bool = True, **options: Any
+    ) -> AsyncGenerator[RunEvent | RunResult, None]:
         """Answer a question in a recorded run and watch it; the result comes last. Options as for `start_research`."""
-        return self.runs.watched(self.run_request(question, **options), traced=traced)
+        import asyncio
+
+        # Off the event loop: the first time, this loads what runs need.
+        run_id = await asyncio.to_thread(lambda: self.start_research(question, traced=traced, **options))
+        async with aclosing(self.runs.watched(run_id)) as events:
+            async for event in events:
+                yield event
 
     def run_request(self, question: str, **options: Any) -> RunRequest:
         """What a run is to do, checked; options as for `start_research`."""

@@ -108,14 +108,14 @@ def test_odd_questions_give_a_result_with_a_way_on(corpus: Engine, question: str
 
 @pytest.mark.parametrize("question", ["", " \n", "harbour " * 13_000])
 def test_empty_and_enormous_questions_are_refused_with_a_fix(corpus: Engine, question: str) -> None:
-    for ask in (corpus.search, corpus.research_pack, corpus.research):
+    for ask in (corpus.search, corpus.research_pack, corpus.start_research):
         with pytest.raises(BadInput) as refused:
             ask(question)
         assert refused.value.fix
 
 
 def test_a_prompt_without_a_question_is_refused(corpus: Engine) -> None:
-    for ask in (corpus.research_pack, corpus.research):
+    for ask in (corpus.research_pack, corpus.start_research):
         with pytest.raises(BadInput, match="empty"):
             ask("Recent user questions:\n- When?\nPrior evidence titles:\n- Harbour rules")
 

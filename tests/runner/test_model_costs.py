@@ -60,7 +60,7 @@ def test_a_ceiling_with_an_unknown_price_refuses_to_start_and_says_how_to_set_it
         Settings(data_dir=bench._data_dir, model="openai:nobody-knows-this", model_base_url="https://models.example/v1")
     )
     with pytest.raises(BadInput, match="price of openai:nobody-knows-this is not known") as refused:
-        engine.research(QUESTION, models=ModelChoice(max_cost_usd=1.0))
+        engine.start_research(QUESTION, models=ModelChoice(max_cost_usd=1.0))
     assert "CITEWELL_PRICES" in refused.value.fix
     assert engine.runs.latest(10).runs == ()
     engine.close()

@@ -79,7 +79,7 @@ def test_an_option_that_would_do_nothing_is_refused_with_a_fix(shell: Shell, opt
 def test_the_engine_refuses_related_rows_in_a_run_too(corpus: Engine) -> None:
     """N3: they enter by the judged expansion alone."""
     with pytest.raises(BadInput, match="by itself"):
-        corpus.research(QUESTION, options=PackOptions(include_related=True))
+        corpus.start_research(QUESTION, options=PackOptions(include_related=True))
 
 
 @pytest.mark.parametrize("options", [[], ["--retrieval-only"], ["--retrieval-only", "--include-related"]])

@@ -106,6 +106,8 @@ class EndpointChat:
             async with asyncio.timeout(exchange.seconds), aclosing(adapter.pieces(exchange)) as pieces:
                 while (piece := await self._next(pieces, incoming, endpoint)) is not None:
                     incoming.take(piece)
+                    # Pieces that came together would be taken in together: others are waiting for this loop too.
+                    await asyncio.sleep(0)
         except TimeoutError:
             raise faults.timed_out(endpoint, exchange.request.timeout_seconds) from None
         except Endless:

@@ -87,7 +87,7 @@ def _only_ours(request: httpx2.Request, endpoint: Endpoint) -> httpx2.Request:
 
 
 @cache
-def _trusted() -> Any:
+def trusted_certificates() -> Any:
     """Certificates are read once: that takes longer than a short call."""
     return httpx2.create_ssl_context(trust_env=False)
 
@@ -95,7 +95,7 @@ def _trusted() -> Any:
 class _AsyncWatched(httpx2.AsyncBaseTransport):
     def __init__(self, endpoint: Endpoint, watch: Watch) -> None:
         self._endpoint, self._watch = endpoint, watch
-        self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), trust_env=False, retries=0)
+        self._inner = httpx2.AsyncHTTPTransport(verify=trusted_certificates(), trust_env=False, retries=0)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._inner.handle_async_request(_only_ours(request, self._endpoint))
@@ -109,7 +109,7 @@ class _AsyncWatched(httpx2.AsyncBaseTransport):
 class _Watched(httpx2.BaseTransport):
     def __init__(self, endpoint: Endpoint, watch: Watch) -> None:
         self._endpoint, self._watch = endpoint, watch
-        self._inner = httpx2.HTTPTransport(verify=_trusted(), trust_env=False, retries=0)
+        self._inner = httpx2.HTTPTransport(verify=trusted_certificates(), trust_env=False, retries=0)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = self._inner.handle_request(_only_ours(request, self._endpoint))

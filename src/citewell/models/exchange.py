@@ -52,11 +52,17 @@ class Adapter(Protocol):
         ...
 
 
+# The part of a client that answers; it would load it in the middle of the first call.
+_CALLED = {"openai": "openai.resources.chat.completions", "anthropic": "anthropic.resources.messages"}
+
+
 def load_client(package: str) -> Any:
-    """The vendor's package, loaded when first needed; raises Unavailable."""
+    """The vendor's package, loaded when first needed with all that its first call needs; raises Unavailable."""
     if find_spec(package) is None:
         raise Unavailable(f"Models need the package {package}, which is not installed.", fix=f"Install it: {INSTALL}")
-    importlib.import_module("citewell.models.connection")
+    connection = importlib.import_module("citewell.models.connection")
+    connection.trusted_certificates()
+    importlib.import_module(_CALLED[package])
     return importlib.import_module(package)
 
 

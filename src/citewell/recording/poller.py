@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from citewell.domain.errors import CitewellError
 from citewell.domain.run_store import RunMark
 
 POLL_SECONDS = 0.1
+
+_UNSEEN = object()
 
 OnChange = Callable[[RunMark | None], None]
 
@@ -29,7 +30,8 @@ class RunPoller:
         self._watchers: dict[str, list[OnChange]] = {}
         # Runs that are in this process's memory only: nothing to ask the store about them.
         self._unstored: set[str] = set()
-        self._seen: dict[str, RunMark] = {}
+        # None: there is no such run any more.
+        self._seen: dict[str, RunMark | None] = {}
         self._poked: set[str] = set()
         self._thread: threading.Thread | None = None
         self._is_closed = False
@@ -86,15 +88,16 @@ class RunPoller:
             for run_id in {*marks, *poked}:
                 self._tell(run_id, marks.get(run_id))
 
-    def _changed(self, run_ids: Sequence[str]) -> dict[str, RunMark]:
-        """How far those runs are that have changed since the last look."""
+    def _changed(self, run_ids: Sequence[str]) -> dict[str, RunMark | None]:
+        """How far those runs are that have changed since the last look, or are gone."""
         if not run_ids:
             return {}
         try:
             marks = self._marks(run_ids)
-        except CitewellError:
-            return {}  # the store is busy or gone for a moment: the next look is soon
-        changed = {run_id: mark for run_id, mark in marks.items() if self._seen.get(run_id) != mark}
+        except Exception:  # noqa: BLE001  the store is busy or gone for a moment, and nobody else looks
+            return {}
+        found = {run_id: marks.get(run_id) for run_id in run_ids}
+        changed = {run_id: mark for run_id, mark in found.items() if self._seen.get(run_id, _UNSEEN) != mark}
         self._seen.update(changed)
         return changed
 
@@ -102,4 +105,7 @@ class RunPoller:
         with self._condition:
             watchers = list(self._watchers.get(run_id, ()))
         for on_change in watchers:
-            on_change(mark)
+            try:
+                on_change(mark)
+            except Exception:  # noqa: BLE001  one watcher's trouble is not the others'; it is told again at the next look
+                self._seen.pop(run_id, None)

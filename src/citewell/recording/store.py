@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import apsw
 import msgspec
@@ -138,7 +139,7 @@ class SqliteRuns:
             " ORDER BY sequence LIMIT ?",
             (run_id, after, -1 if limit is None else limit),
         )
-        return [RunEvent(row[0], row[1], row[2], row[3], json.loads(row[4]), row[5]) for row in rows]
+        return [_event(row) for row in rows]
 
     def marks(self, run_ids: Sequence[str]) -> dict[str, RunMark]:
         """How far these runs are."""
@@ -150,11 +151,12 @@ class SqliteRuns:
             " FROM runs WHERE run_id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(run_ids)),),
         )
-        now = self._clock.now()
-        return {
-            str(run_id): RunMark(_status(status, owner, lease, now), -1 if last is None else int(last), int(asked or 0))
-            for run_id, status, owner, lease, last, asked in rows
-        }
+        now, marks = self._clock.now(), dict[str, RunMark]()
+        for run_id, status, owner, lease, last, asked in rows:
+            with suppress(msgspec.ValidationError):  # a row that cannot be read is no news of the others
+                known = _status(status, owner, lease, now)
+                marks[str(run_id)] = RunMark(known, -1 if last is None else int(last), int(asked or 0))
+        return marks
 
     def checked_events(self, run_id: str) -> list[RunEvent]:
         """The whole log of a run, refused if anything in it was changed."""
@@ -168,11 +170,17 @@ class SqliteRuns:
 
     def _untouched_events(self, run_id: str) -> list[RunEvent]:
         """The entries of a run; a body that is not written the way we write it was touched."""
-        sql = "SELECT sequence, body FROM events WHERE run_id = ? ORDER BY sequence"
-        events = self.events(run_id)
-        for event, (_, body) in zip(events, fetch_rows(self.database.reader(), sql, (run_id,)), strict=True):
-            if canonical_json(event.body).decode() != body:
+        # One statement: the run may be executed while it is read.
+        sql = "SELECT run_id, sequence, at, kind, body, digest FROM events WHERE run_id = ? ORDER BY sequence"
+        events: list[RunEvent] = []
+        for row in fetch_rows(self.database.reader(), sql, (run_id,)):
+            try:
+                event = _event(row)
+            except ValueError:
+                raise touched(run_id, f"at entry {row[1]}") from None
+            if canonical_json(event.body).decode() != row[4]:
                 raise touched(run_id, f"at entry {event.sequence}")
+            events.append(event)
         return events
 
     def request(self, run_id: str, control: Control, at: str) -> None:
@@ -224,6 +232,11 @@ def _insert(connection: apsw.Connection, events: Sequence[RunEvent]) -> None:
         "INSERT INTO events VALUES (?,?,?,?,?,?)",
         ((e.run_id, e.sequence, e.at, e.kind, canonical_json(e.body).decode(), e.digest) for e in events),
     )
+
+
+def _event(row: Sequence[Any]) -> RunEvent:
+    run_id, sequence, at, kind, body, digest = row
+    return RunEvent(run_id, sequence, at, kind, json.loads(body), digest)
 
 
 def _is_held(owner: object, lease_until: object, now: str) -> bool:

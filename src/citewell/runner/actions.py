@@ -19,7 +19,7 @@ from citewell.domain.evidence import EvidenceRow, GivenRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.domain.runs import STAGE_GROUPS, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
+from citewell.domain.runs import STAGE_GROUPS, Control, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
 from citewell.domain.topics import TopicBrief
 from citewell.planning.planner import Merged
 
@@ -367,6 +367,11 @@ Observation = (
     | DeadlinePassed
 )
 CONTROLS = (CancelRequested, FinishRequested, DeadlinePassed)
+# What a run sees when somebody asks something of it.
+CONTROL_OBSERVATIONS: dict[Control, type[CancelRequested] | type[FinishRequested]] = {
+    "cancel": CancelRequested,
+    "finish": FinishRequested,
+}
 
 _OBSERVATIONS: dict[str, type[Any]] = {
     entry.__name__: entry

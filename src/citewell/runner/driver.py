@@ -20,11 +20,10 @@ from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunLog
 from citewell.domain.runs import Control, StageGroup
 from citewell.runner.actions import (
+    CONTROL_OBSERVATIONS,
     Action,
     ActionFailed,
-    CancelRequested,
     DeadlinePassed,
-    FinishRequested,
     Observation,
     group_of,
     kind_of,
@@ -45,7 +44,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Where blocking work is done: the log has a thread of its own, so that no slow action holds up the record."""
+    """Where compute actions are done and where the log is written; io has the loop's own threads.
+
+    The three are apart, so that no slow action holds up the record, and none that hangs holds up an answer.
+    """
 
     work: Executor | None = None
     log: Executor | None = None
@@ -140,14 +142,20 @@ class Driver:
         """Everything that goes on record now, in the order in which the run sees it."""
         entries = self._display.take()
         while self._controls and not self._state.is_over:
-            entries += self._take(_CONTROLS[self._controls.popleft()](), None)
+            entries += self._take(CONTROL_OBSERVATIONS[self._controls.popleft()](), None)
         if not self._state.is_over and (passed := self._deadline_passed()) is not None:
             entries += self._take(passed, None)
         for action, task in list(self._running):
             if task.done() and not self._state.is_over and any(action is other for other in self._state.open):
-                self._running = [pair for pair in self._running if pair[1] is not task]
-                entries += self._take(task.result(), action)
+                entries += self._take(task.result(), self._answered_by(action, task))
         return entries
+
+    def _answered_by(self, action: Action, task: asyncio.Task[Observation]) -> Action:
+        """What a task that is done has answered: of equal actions the first one, as a reader of the log must think."""
+        answered = next(other for other in self._state.open if other == action)
+        left = [pair for pair in self._running if pair[1] is not task]
+        self._running = [(action if other is answered else other, running) for other, running in left]
+        return answered
 
     def _take(self, observation: Observation, answered: Action | None) -> list[Entry]:
         elapsed = round(self._elapsed(), 6)
@@ -220,6 +228,3 @@ class Driver:
         pending = {task for task in self._let_go if not task.done()}
         if pending:
             await asyncio.wait(pending, timeout=LET_GO_SECONDS)
-
-
-_CONTROLS: dict[Control, Callable[[], Observation]] = {"cancel": CancelRequested, "finish": FinishRequested}

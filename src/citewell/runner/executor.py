@@ -12,8 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from citewell.runner.driver import Threads
 
-# Actions of all runs that may do blocking work at the same time.
-WORKERS = 8
+# Blocking calls to the outside, of all runs, at the same time. Far more than run well together: one that hangs keeps
+# its thread after the run has let go of it.
+OUTSIDE_WORKERS = 64
+# Pure work has threads of its own, so that what hangs outside never keeps an answer from being made. Few: they share
+# one interpreter with the loop.
+COMPUTE_WORKERS = 4
 
 
 class RunExecutor:
@@ -23,7 +27,8 @@ class RunExecutor:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._work = ThreadPoolExecutor(WORKERS, "citewell-work")
+        self._outside = ThreadPoolExecutor(OUTSIDE_WORKERS, "citewell-outside")
+        self._work = ThreadPoolExecutor(COMPUTE_WORKERS, "citewell-work")
         self._log = ThreadPoolExecutor(1, "citewell-log")
 
     @property
@@ -44,7 +49,7 @@ class RunExecutor:
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
-        loop.set_default_executor(self._work)
+        loop.set_default_executor(self._outside)
         try:
             loop.run_forever()
             if tasks := asyncio.all_tasks(loop):
@@ -62,5 +67,5 @@ class RunExecutor:
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(timeout=2.0)
-        self._work.shutdown(wait=False, cancel_futures=True)
-        self._log.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._outside, self._work, self._log):
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from citewell.domain.decisions import Decision, GatheringEnded, RunStopped, StageEnded, WritingEnded
-from citewell.domain.runs import STAGE_GROUPS, Failure, RunProfile, RunRequest, Stage, StageGroup, StopReason
+from citewell.domain.runs import Failure, RunProfile, RunRequest, Stage, StageGroup, StopReason
 from citewell.runner.actions import (
     STAGE_TIMEOUT,
     Action,
@@ -146,8 +146,8 @@ class Machine:
         state = replace(state, stages_over=(*state.stages_over, group))
         step = Step(state, (StageEnded(group, limit),))
         while not step.state.is_over:
-            late = next((action for action in step.state.open if group_of(action) == group), None)
-            if late is None or late not in state.open:
+            late = next((action for action in step.state.open if _is_late(action, group, state.open)), None)
+            if late is None:
                 return step
             after = replace(step.state, open=tuple(action for action in step.state.open if action is not late))
             failure = Failure(stage_of(late), STAGE_TIMEOUT, f"{group} took longer than {limit:g} s")
@@ -156,15 +156,26 @@ class Machine:
         return step
 
 
+def _is_late(action: Action, group: StageGroup, were_open: tuple[Action, ...]) -> bool:
+    """Whether an action was under way when the time of its group ended; what a failure has led to since is not late."""
+    return group_of(action) == group and any(action is other for other in were_open)
+
+
 _ANSWERING: tuple[Stage, ...] = ("prepare_synthesis", "synthesize", "verify", "persist_trace")
 
 
 def _timed(state: RunState, elapsed: float) -> RunState:
-    """The time since the last step belongs to the stage the run was in."""
+    """The time since the last step belongs to the stage the run was in, and to every group that had actions open."""
     if elapsed <= state.elapsed:
         return state
     spent = round(state.stage_seconds.get(state.stage, 0.0) + elapsed - state.elapsed, 6)
-    return replace(state, elapsed=elapsed, stage_seconds={**state.stage_seconds, state.stage: spent})
+    groups = {group: stage_group_spent(state, group, elapsed) for group in _open_groups(state)}
+    return replace(
+        state,
+        elapsed=elapsed,
+        stage_seconds={**state.stage_seconds, state.stage: spent},
+        group_seconds={**state.group_seconds, **groups},
+    )
 
 
 def _taken(taken: Transition) -> Step:
@@ -199,7 +210,10 @@ def _stopped(state: RunState, reason: StopReason, why: str) -> Step:
 
 
 def stage_group_spent(state: RunState, group: StageGroup, elapsed: float) -> float:
-    """Seconds spent in a group of stages, with the time since the last step."""
-    spent = sum(seconds for stage, seconds in state.stage_seconds.items() if STAGE_GROUPS.get(stage) == group)
-    running = elapsed - state.elapsed if STAGE_GROUPS.get(state.stage) == group else 0.0
-    return spent + running
+    """Seconds in which actions of a group were open, with the time since the last step."""
+    running = elapsed - state.elapsed if group in _open_groups(state) else 0.0
+    return state.group_seconds.get(group, 0.0) + running
+
+
+def _open_groups(state: RunState) -> tuple[StageGroup, ...]:
+    return tuple(dict.fromkeys(group_of(action) for action in state.open))

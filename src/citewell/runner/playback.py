@@ -28,9 +28,10 @@ from citewell.domain.events import (
     StageEntered,
     WarningRaised,
 )
-from citewell.domain.runs import RunRequest, RunResult
+from citewell.domain.runs import Control, RunRequest, RunResult
 from citewell.recording.log import LOG_SCHEMA, READABLE_SCHEMAS, canonical_json
 from citewell.runner.actions import (
+    CONTROL_OBSERVATIONS,
     Action,
     ActionFailed,
     Observation,
@@ -213,6 +214,12 @@ def check_resumable(events: Sequence[RunEvent]) -> None:
             f"whose unfinished runs {__version__} cannot go on with.",
             fix="Ask the question again; what the run gathered stays on record.",
         )
+
+
+def unanswered(events: Sequence[RunEvent], controls: Sequence[Control]) -> list[Control]:
+    """What was asked of a run and never got on its record."""
+    seen = {event.body["observation"]["type"] for event in events if event.body.get("kind") == "control"}
+    return [control for control in dict.fromkeys(controls) if CONTROL_OBSERVATIONS[control].__name__ not in seen]
 
 
 def closing_entries(

@@ -12,8 +12,9 @@ import hashlib
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -55,6 +56,7 @@ from citewell.runner.playback import (
     read_start,
     replay,
     replay_tolerant,
+    unanswered,
 )
 from citewell.runner.result import cancelled_result, result_of
 from citewell.runner.state import RunState
@@ -66,10 +68,14 @@ MAX_RUNNING = 20
 PAGE = 64
 # Runs without a trace whose result is still there to be read.
 _KEPT_IN_MEMORY = 32
+# Runs looked at to find one that can be taken over: some may be of a version that cannot be gone on with.
+_MOST_CLAIMABLE = 1_000
 _CLOSE_SECONDS = 5.0
 _Result = TypeVar("_Result")
 
 SourceState = Callable[[str, str], CitedSource]
+# What was asked of a run that is gone on with and is to be done: from its log and everything ever asked of it.
+_StillAsked = Callable[[Sequence[RunEvent], Sequence[Control]], list[Control]]
 
 
 @dataclass(slots=True)
@@ -81,10 +87,12 @@ class _Execution:
     log: RunLog
     is_stored: bool
     is_resumed: bool = False
-    finish: bool = False
+    # What was asked of the run before it had a driver.
+    asked: list[Control] = field(default_factory=list)
     result: Future[RunResult] = field(default_factory=Future)
     driver: Driver | None = None
     task: asyncio.Task[None] | None = None
+    is_begun: bool = False
     controls_seen: int = 0
     # Whether the token holds the run already.
     is_held: bool = True
@@ -92,6 +100,20 @@ class _Execution:
     @property
     def is_in_memory(self) -> bool:
         return not self.is_stored or (isinstance(self.log, FailsafeLog) and self.log.failed)
+
+    def tell(self, control: Control) -> None:
+        """Ask something of the run, on its loop."""
+        if self.driver is None:
+            self.asked.append(control)
+        else:
+            self.driver.tell(control)
+
+    def stop(self) -> None:
+        """Cancel its task, on its loop; one cancelled before its first step would end without a word."""
+        if self.task is not None and not self.is_begun:
+            self.task.get_loop().call_soon(self.stop)
+        elif self.task is not None:
+            self.task.cancel()
 
 
 class RunService:
@@ -152,6 +174,9 @@ class RunService:
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted or queued run, without repeating what is on record; the last entry it had."""
+        return self._go_on(run_id, lambda events, controls: ["finish"] if finish else [])
+
+    def _go_on(self, run_id: str, still_asked: _StillAsked) -> int:
         store = self._store()
         if store.summary(run_id).status in TERMINAL:
             raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
@@ -159,24 +184,28 @@ class RunService:
         check_resumable(events)
         fold(events, self._machine)  # says now, and not from another thread, where this version went another way
         token = new_token()
+        controls = store.controls(run_id, 0)  # before the run is ours: whatever is asked from then on is for us
         store.acquire(run_id, token, lease_from(self._clock.now()))
-        asked = store.controls(run_id, 0)
         execution = _Execution(run_id, token, FailsafeLog(StoredLog(store, run_id, token)), is_stored=True)
-        execution.is_resumed, execution.finish = len(events) > 1, finish
-        execution.controls_seen = asked[-1][0] if asked else 0
+        execution.is_resumed = len(events) > 1
+        execution.asked += still_asked(events, [control for _, control in controls])
+        execution.controls_seen = controls[-1][0] if controls else 0
         self._launch(execution)
         return events[-1].sequence
 
     def adopt(self, limit: int = MAX_RUNNING) -> tuple[str, ...]:
-        """Take over runs that wait for somebody: queued ones, and those whose owner is gone."""
+        """Take over runs that wait for somebody: queued ones, and those whose owner is gone.
+
+        What was asked of a run and its owner did not live to see still holds.
+        """
         adopted: list[str] = []
         with self._lock:
             mine = {*self._running, *(execution.run_id for execution in self._queue)}
-        for run_id in self._store().claimable(limit + len(mine)):
+        for run_id in self._store().claimable(_MOST_CLAIMABLE):
             if run_id in mine or len(adopted) >= limit:
                 continue
             try:
-                self.resume(run_id)
+                self._go_on(run_id, unanswered)
                 adopted.append(run_id)
             except CitewellError:
                 continue  # another process was faster, or this version cannot go on with it
@@ -194,7 +223,7 @@ class RunService:
         execution = self._execution(run_id)
         if execution is None or execution.result.done():
             return
-        self._executor.call(lambda: execution.task.cancel() if execution.task else None)
+        self._executor.call(execution.stop)
         try:
             execution.result.exception(timeout=_CLOSE_SECONDS)
         except TimeoutError:
@@ -209,7 +238,7 @@ class RunService:
         for execution in waiting:
             execution.result.cancel()
         for execution in running:
-            self._executor.call(lambda one=execution: one.task.cancel() if one.task else None)  # type: ignore[misc]
+            self._executor.call(execution.stop)
         for execution in running:
             try:
                 execution.result.exception(timeout=_CLOSE_SECONDS)
@@ -239,6 +268,7 @@ class RunService:
             self._renewing = asyncio.ensure_future(self._renew())
 
     async def _execute(self, execution: _Execution) -> None:
+        execution.is_begun = True
         try:
             result = await self._driven(execution)
             execution.result.set_result(result)
@@ -260,32 +290,38 @@ class RunService:
             execution.run_id, lambda mark: self._on_change(execution, mark, loop), is_stored=execution.is_stored
         )
         try:
-            await self._acquire_if_queued(execution)
+            if not await self._is_acquired(execution):
+                return await self._in_log_thread(self.result, execution.run_id)
             events = await self._in_log_thread(execution.log.events)
             position = await loop.run_in_executor(self._executor.threads.work, fold, events, self._machine)
             run_id = execution.run_id if execution.is_stored else None
+            perform = await asyncio.to_thread(self._effects, run_id)  # the first time, it opens the corpus
             execution.driver = Driver(
                 _TellingLog(execution.log, self._poller),
-                self._effects(run_id),
+                perform,
                 self._clock,
                 self._redact,
                 self._machine,
                 self._executor.threads,
             )
-            if execution.finish:
-                execution.driver.tell("finish")
+            for control in execution.asked:
+                execution.driver.tell(control)
             state = await execution.driver.run(position, is_resumed=execution.is_resumed)
             result = result_of(execution.run_id, state, position.tool_version)
             return await self._in_log_thread(self._put_away, execution, result, state)
         finally:
             leave()
 
-    async def _acquire_if_queued(self, execution: _Execution) -> None:
-        """A run that had to wait is acquired only now: another process may have been faster."""
+    async def _is_acquired(self, execution: _Execution) -> bool:
+        """A run that had to wait is acquired only now: false where it was cancelled or executed meanwhile."""
         if execution.is_in_memory or execution.is_held:
-            return
+            return True
         lease = lease_from(self._clock.now())
-        await self._in_log_thread(self._store().acquire, execution.run_id, execution.token, lease)
+        try:
+            await self._in_log_thread(self._store().acquire, execution.run_id, execution.token, lease)
+        except BadInput:
+            return False
+        return True
 
     async def _in_log_thread(self, function: Callable[..., _Result], *args: object) -> _Result:
         loop = asyncio.get_running_loop()
@@ -375,7 +411,7 @@ class RunService:
 
     async def follow(
         self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
-    ) -> AsyncIterator[RunEvent]:
+    ) -> AsyncGenerator[RunEvent, None]:
         """The events of a run behind a number, as they come, until it ends; any number may watch, and leave.
 
         `until="left"` also ends where nobody executes the run any more; else a run that is taken over goes on.
@@ -404,11 +440,11 @@ class RunService:
         finally:
             leave()
 
-    async def watched(self, request: RunRequest, *, traced: bool = True) -> AsyncIterator[RunEvent | RunResult]:
-        """Start a run and watch it; its result comes last. Who leaves early leaves the run alone."""
-        run_id = await asyncio.to_thread(lambda: self.start(request, traced=traced))
-        async for event in self.follow(run_id):
-            yield event
+    async def watched(self, run_id: str) -> AsyncGenerator[RunEvent | RunResult, None]:
+        """The events of a run and then its result. Who leaves early leaves the run alone."""
+        async with aclosing(self.follow(run_id)) as events:
+            async for event in events:
+                yield event
         yield await asyncio.to_thread(self.wait, run_id)
 
     def _page(self, run_id: str, after: int) -> tuple[RunStatus, list[RunEvent]]:
@@ -425,9 +461,10 @@ class RunService:
     def control(self, run_id: str, control: Control) -> ControlReport:
         """Ask a running run to stop or to finish; one that nobody executes is closed at once."""
         execution = self._execution(run_id)
-        if execution is not None and execution.is_in_memory and execution.driver is not None:
-            driver = execution.driver
-            self._executor.call(lambda: driver.tell(control))
+        if execution is not None and execution.is_in_memory:
+            if execution.result.done():
+                raise BadInput(f"Run {run_id} has ended already.", fix="Ask the question again.")
+            self._executor.call(lambda: execution.tell(control))
             return ControlReport(run_id, control, "running", "asked")
         store = self._store()
         status = store.summary(run_id).status

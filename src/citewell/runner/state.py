@@ -57,6 +57,8 @@ class RunState:
     steps: int = 0
     elapsed: float = 0.0
     stage_seconds: dict[str, float] = field(default_factory=dict)
+    # How long actions of a group were under way, whatever else was: what the time of a group is measured by.
+    group_seconds: dict[StageGroup, float] = field(default_factory=dict)
     plan: QueryPlan | None = None
     pack: ResearchPack | None = None
     # The brief of the topic, until the evidence it goes with is there.

@@ -10,6 +10,7 @@ import msgspec
 from citewell.domain.backups import BackupReport, RestoreReport
 from citewell.domain.benchmarks import BenchReport, VerifierReport
 from citewell.domain.documents import DocumentView
+from citewell.domain.events import RunEvent
 from citewell.domain.library import (
     AddReport,
     CollectionList,
@@ -33,6 +34,7 @@ from citewell.domain.run_reports import (
 )
 from citewell.domain.runs import RunResult
 from citewell.domain.topics import EntityMap, TopicBrief
+from citewell.surfaces.event_schema import run_event_schema
 from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorDocument
 
 
@@ -41,7 +43,7 @@ class SchemaList:
     schemas: tuple[str, ...]
 
 
-# What each command prints with --json; the name is the schema's.
+# What each command prints with --json; the name is the schema's. `run_event` is one entry of a run's log.
 SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "add": (AddReport,),
     "backup": (BackupReport,),
@@ -59,6 +61,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "research": (RunResult,),
     "research_pack.v1": (ResearchPack,),
     "restore": (RestoreReport,),
+    "run_event": (RunEvent,),
     "runs-cancel": (ControlReport,),
     "runs-diff": (RunDiff,),
     "runs-export": (ExportReport,),
@@ -76,8 +79,13 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
 }
 
 
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
 def json_schema(name: str) -> dict[str, Any]:
-    """The published JSON Schema of a command's document."""
+    """The published JSON Schema of a command's document, or of an event."""
+    if name == "run_event":
+        return {"$schema": _DIALECT, "title": f"citewell {name}", **run_event_schema()}
     (schemas, definitions) = msgspec.json.schema_components(SCHEMA_TYPES[name], ref_template="#/$defs/{name}")
     if name == "get":
         schemas, definitions = _of_one_or_several(schemas, definitions)
@@ -85,7 +93,7 @@ def json_schema(name: str) -> dict[str, Any]:
     for definition in definitions.values():
         _require_all(definition)
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "title": f"citewell {name}",
         **body,
         "$defs": definitions,

@@ -1,0 +1,107 @@
+"""Searching while runs execute: neither the caller's event loop nor the runs' own is held up by us."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from citewell.app import Engine
+from citewell.domain.runs import ModelChoice
+from citewell.evals.sample import sample_corpus
+from citewell.runner import driver
+from citewell.runner.actions import Action, Observation
+from citewell.runner.compute import compute
+from citewell.settings import Settings
+from conftest import add
+from runner.test_runs import collect
+from support.loop_monitor import ControlLoop, LoopMonitor, LoopWork, loop_work
+from support.model_script import ModelRequest, Reply, says
+from support.model_server import ScriptedModelServer
+
+QUESTIONS = (
+    "Who tended the light before the fog signal was built?",
+    "What do the notes say about the tide gauge?",
+    "How is the survey of the harbour done?",
+    "When did the lamp go out?",
+)
+MOST_SECONDS = 0.05
+
+
+@pytest.fixture
+def computed_on(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The threads on which compute actions were done."""
+    threads: set[int] = set()
+
+    def computed(action: Action) -> Observation:
+        threads.add(threading.get_ident())
+        return compute(action)
+
+    monkeypatch.setattr(driver, "compute", computed)
+    return threads
+
+
+def quotes(request: ModelRequest) -> Reply:
+    """A model that writes many sentences, all of them from the evidence."""
+    lines = [line for line in request.prompt.splitlines() if line.startswith("[")]
+    marked = [line.partition("] ") for line in lines if "] " in line]
+    return says(" ".join(f"{text.rstrip('.')} {mark}]." for mark, _, text in marked[:12]))
+
+
+async def serve(engine: Engine, url: str, caller: LoopMonitor, executor: LoopMonitor) -> int:
+    """What a server does: several runs watched at once, and searches all the while; how many there were."""
+    runs_loop = await asyncio.to_thread(lambda: engine.runs._executor)
+    tasks: list[asyncio.Task[None]] = []
+    runs_loop.call(lambda: tasks.append(asyncio.ensure_future(executor.run())))
+    watching = asyncio.ensure_future(caller.run())
+    chosen = (None, ModelChoice(model="openai:test")) if url else (None,)
+    runs = [
+        asyncio.ensure_future(collect(engine.research(question, models=models, profile="deep")))
+        for question in QUESTIONS
+        for models in chosen
+    ]
+    searches = 0
+    while not all(run.done() for run in runs):
+        await asyncio.to_thread(engine.search, QUESTIONS[searches % len(QUESTIONS)])
+        searches += 1
+    for run in runs:
+        assert (await run)[1].status == "done"
+    watching.cancel()
+    runs_loop.call(lambda: tasks[0].cancel())
+    return searches
+
+
+def assert_never_held_up(work: LoopWork, computed_on: set[int], loops: dict[str, int]) -> None:
+    for name, thread in loops.items():
+        assert work.sqlite.get(thread, []) == [], f"SQLite was used on the thread of the {name}"
+        assert thread not in computed_on, f"an action was computed on the thread of the {name}"
+        worst = work.worst[thread]
+        print(f"{name}: longest callback {worst.cpu_seconds * 1000:.1f} ms of processor time: {worst.what}")
+        assert worst.cpu_seconds < MOST_SECONDS, worst.what
+
+
+@pytest.mark.slow
+def test_no_event_loop_is_held_up_while_runs_execute_and_searches_are_made(
+    tmp_path: Path, computed_on: set[int]
+) -> None:
+    engine = Engine(Settings(data_dir=tmp_path / "data"))
+    add(engine, sample_corpus())
+    engine.close()
+    caller, executor = LoopMonitor(), LoopMonitor()
+    with ScriptedModelServer(quotes) as server, loop_work() as work:
+        # Opened anew, so that opening the databases counts too.
+        engine = Engine(Settings(data_dir=tmp_path / "data", model_base_url=server.base_url))
+        control = ControlLoop()
+        searches = asyncio.run(serve(engine, server.base_url, caller, executor))
+        machine = control.stop()
+        thread = engine.runs._executor._thread
+        assert thread is not None
+        assert thread.ident is not None
+        loops = {"caller's loop": threading.get_ident(), "runs' loop": thread.ident}
+        engine.close()
+    for name, late in (("caller's loop", caller.worst), ("runs' loop", executor.worst), ("idle process", machine)):
+        print(f"{name}: woke up at most {late * 1000:.1f} ms late, during {searches} searches")
+    print(f"longest garbage collection: {work.worst_collection * 1000:.1f} ms of processor time")
+    assert_never_held_up(work, computed_on, loops)
