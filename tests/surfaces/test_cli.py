@@ -245,6 +245,17 @@ def test_status_gives_every_file_with_its_reason(program: Program) -> None:
     assert {file["path"] for file in problems} == {"binary.md", "broken.pdf"}
 
 
+def test_status_names_a_page_of_which_the_main_content_could_not_be_told(program: Program, tmp_path: Path) -> None:
+    links = "".join(f'<li><a href="/c{n}">Chapter {n} of the tide tables</a></li>' for n in range(40))
+    (tmp_path / "pages").mkdir()
+    page = "<html><body>" + "<div>" * 300 + f"<ul>{links}</ul></body></html>"
+    (tmp_path / "pages" / "tides.html").write_text(page, encoding="utf-8")
+    program.run("add", str(tmp_path / "pages"))
+    problems = program.json("status", "--problems")["files"]
+    said = {file["path"]: file["reason"] for file in problems}
+    assert said["tides.html"] == "main content could not be told apart: whole page kept"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

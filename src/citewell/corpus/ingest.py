@@ -24,7 +24,7 @@ from citewell.domain.ports import Clock
 from citewell.domain.sync import FileFacts, FileOutcome, KnownFile
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
-READER_VERSION = 3
+READER_VERSION = 4
 # The first batches are small, so that something can be found at once; later ones save commits.
 _FIRST_BATCH_FILES = 32
 _BATCH_FILES = 256
