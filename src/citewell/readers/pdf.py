@@ -1,7 +1,8 @@
 """PDF files: the text layer, page by page, each page a section with its number.
 
 pdfium is not thread-safe, so one lock lets one PDF be read at a time in a process. It does not bound what a hostile
-file makes pdfium unpack (a 650-byte file can take a gigabyte): untrusted files belong in a process with a memory limit.
+file makes pdfium unpack (a kilobyte of nested forms can take gigabytes): untrusted files belong in a process with a
+memory limit (`corpus/reader_pool.py`).
 """
 
 from __future__ import annotations
