@@ -50,6 +50,7 @@ def hostile_files() -> Iterator[tuple[str, Callable[[], bytes]]]:
 
 def _pdfs() -> Iterator[tuple[str, Callable[[], bytes]]]:
     yield "pdf/double-flate.pdf", double_flate
+    yield "pdf/nested-forms.pdf", nested_forms
     yield "pdf/kids-cycle.pdf", kids_cycle
     yield "pdf/100k-pages.pdf", many_pages
     yield "pdf/encrypted.pdf", lambda: pdf_bytes([["Secret words."]], extra_trailer=b"/Encrypt << /Filter /Standard >>")
@@ -64,6 +65,34 @@ def double_flate() -> bytes:
     page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>"
     catalog, pages = b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
     return assemble([catalog, pages, page, content], b"/Root 1 0 R")
+
+
+def nested_forms() -> bytes:
+    """Two kilobytes that draw a million words: each form draws the next one ten times."""
+    font = b"/Font << /F1 3 0 R >>"
+    forms = [
+        stream(
+            b" ".join([b"/X Do"] * 10),
+            b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X %d 0 R >> >>" % (7 + number),
+        )
+        for number in range(6)
+    ]
+    word = stream(
+        b"BT /F1 9 Tf 9 9 Td (abc) Tj ET", b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << %s >>" % font
+    )
+    page = (
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 5 0 R /Resources << /XObject << /X 6 0 R >> >> >>"
+    )
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        page,
+        stream(b"/X Do"),
+        *forms,
+        word,
+    ]
+    return assemble(objects, b"/Root 1 0 R")
 
 
 def kids_cycle() -> bytes:

@@ -12,6 +12,8 @@ from citewell.app import Engine
 from citewell.domain.errors import BadInput, NotFound, WorkFailed
 from citewell.domain.library import AddReport
 from conftest import sqlite_corpus
+from corpus.hostile_files import nested_forms
+from readers.pdf_bytes import pdf_bytes
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
@@ -206,3 +208,21 @@ def test_the_data_folder_is_never_indexed(tmp_path: Path, add_path: AddPath, eng
     (tmp_path / "data" / "trace.md").write_text("secret trace", "utf-8")
     add_path(tmp_path)
     assert engine.search("secret trace").results == ()
+
+
+@pytest.mark.slow
+def test_a_document_whose_reader_was_lost_stays_and_is_read_again_next_time(
+    tmp_path: Path, add_path: AddPath, engine: Engine
+) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    paper = folder / "report.pdf"
+    paper.write_bytes(pdf_bytes([["The breakwater was rebuilt in 1931."]]))
+    add_path(folder)
+    paper.write_bytes(nested_forms())
+    lost = add_path(folder)
+    assert (lost.failed, lost.deleted, lost.documents) == (1, 0, 1)
+    assert engine.search("breakwater").results
+    paper.write_bytes(pdf_bytes([["The lighthouse was rebuilt in 1932."]]))
+    assert add_path(folder).updated == 1
+    assert engine.search("lighthouse").results

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from pathlib import Path
 
 import pytest
 
-from citewell.corpus.extraction import Extracted
+from citewell.corpus.extraction import Extracted, unfinished
 from citewell.corpus.reader_pool import ReaderPool, Task
 from citewell.corpus.walk import Found
+from corpus.hostile_files import nested_forms
 from corpus.hostile_readers import misbehave
+from readers.pdf_bytes import pdf_bytes
 
 
 class Now:
@@ -44,10 +47,34 @@ def test_a_crash_is_recorded_against_its_file_and_nobody_else(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_a_small_pdf_that_unpacks_to_gigabytes_meets_the_limit_of_its_kind(tmp_path: Path) -> None:
+    (tmp_path / "forms.pdf").write_bytes(nested_forms())
+    (tmp_path / "good.pdf").write_bytes(pdf_bytes([["Words on a page."]]))
+    tasks = [
+        Task(n, Found(name, (tmp_path / name).stat().st_size, 1), None)
+        for n, name in enumerate(["forms.pdf", "good.pdf"])
+    ]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    found = list(ReaderPool(tmp_path, None, Now(), 1).read(tasks))
+    assert [extracted.status for extracted in found] == ["failed", "read"]
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert most == before or most < 700_000  # kilobytes; two gigabytes without the limit
+
+
+def test_what_could_not_be_read_to_its_end_stays_and_is_tried_again(tmp_path: Path) -> None:
+    """A busy machine, not the file, may be why; its time is one that no file has, so that it is never taken as read."""
+    (tmp_path / "a.md").write_text("Words.", "utf-8")
+    given_up = unfinished(Found("a.md", 6, 1), "hash before", "took too long to read")
+    assert (given_up.status, given_up.keeps_document) == ("failed", True)
+    assert (given_up.facts.file_hash, given_up.facts.mtime_ns) == ("hash before", -1)
+
+
+@pytest.mark.slow
 def test_a_file_that_hangs_is_given_up_and_the_others_are_read(tmp_path: Path) -> None:
     names = ["a.md", "hang.md", *(f"c{n}.md" for n in range(10))]
     found = {extracted.facts.path: extracted for extracted in read(tmp_path, names, seconds_a_file=2.5)}
     assert (found["hang.md"].status, found["hang.md"].reason) == ("failed", "took too long to read")
+    assert found["hang.md"].keeps_document
     assert all(found[name].status == "read" for name in names if name != "hang.md")
 
 

@@ -10,6 +10,8 @@ import pytest
 from citewell.domain.documents import Link, ReadDocument, Section
 from citewell.domain.errors import Unreadable
 from citewell.readers.pdf import MAX_PAGES, read_pdf
+from citewell.readers.pdf_layout import Line, page_texts
+from citewell.readers.pdf_title import pdf_title
 from readers.pdf_bytes import assemble, pdf_bytes, stream
 
 LOCK = (
@@ -43,7 +45,79 @@ def test_a_pdf_is_read_page_by_page() -> None:
 
 def test_a_word_cut_at_a_line_end_is_whole_again() -> None:
     text = read_pdf(pdf_bytes([["An exam-", "ple of Anglo-", "Saxon text - and", "more."]])).text
-    assert text == "An example of Anglo-Saxon text - and\nmore."
+    assert text == "An example of Anglo-Saxon text - and more."
+
+
+def test_the_words_of_the_document_tell_whether_a_hyphen_at_a_line_end_stays() -> None:
+    lines = [
+        "All information is well documented and known to the whole of the crew on board the ship,",
+        "so that any new informa-",
+        "tion about the well-",
+        "known reef, a co-op-",
+        "erative venture with no hydro-",
+        "phones at all, comes with its PKI-",
+        "based seal.",
+    ]
+    text = read_pdf(pdf_bytes([lines])).text
+    for word in ("new information about", "the well-known reef", "hydrophones", "PKI-based"):
+        assert word in text
+
+
+def test_wrapped_lines_are_one_paragraph_and_the_rest_stay_lines() -> None:
+    lines = [
+        "The tide gauge at the north quay was replaced in spring after",
+        "ice had bent its mast, and nobody noticed the difference in its",
+        "readings until June.",
+        "• Check the mast every week",
+        "• Oil the float",
+        "1994 12.5 13.1",
+        "1995 12.7 13.4",
+    ]
+    text = read_pdf(pdf_bytes([lines])).text
+    assert "spring after ice had bent its mast, and nobody noticed the difference in its readings until June." in text
+    assert "\n• Check the mast every week\n• Oil the float\n" in text
+    assert text.endswith("1994 12.5 13.1\n1995 12.7 13.4")
+
+
+def test_lines_of_code_stay_lines() -> None:
+    code = [Line("for (k = 0; k <= z; k++) {", 72, 300, 700, 10, True), Line("  sum -= k;", 72, 150, 688, 10, True)]
+    assert page_texts([code]) == ["for (k = 0; k <= z; k++) {\n  sum -= k;"]
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "",
+        "t.dvi",
+        "Microsoft Word - Report_final.doc",
+        "untitled",
+        "Untitled document",
+        "fips201ep-rpl",
+        "scan_0042.pdf",
+    ],
+)
+def test_a_title_that_a_program_left_gives_way_to_the_largest_lines_of_the_first_page(stated: str) -> None:
+    body = "Wrack is gathered in spring, when the tide is low and the days are dry enough. " * 2
+    page = [
+        Line("Spring 2023", 72, 140, 760, 10),
+        Line("Drying Kelp on", 72, 300, 720, 22),
+        Line("Northern Shores", 72, 310, 694, 22),
+        *(Line(body, 72, 520, 660 - 12 * number, 10) for number in range(5)),
+    ]
+    assert pdf_title(stated, page) == "Drying Kelp on Northern Shores"
+
+
+def test_a_title_in_the_metadata_that_is_one_stays() -> None:
+    assert pdf_title("Node.js in Practice", [Line("Other", 72, 300, 720, 22)]) == "Node.js in Practice"
+
+
+def test_a_page_in_one_size_gives_its_first_sensible_line() -> None:
+    lines = ["Page 1", "To: All hands", "Subject: New mast for the gauge", "It was bent."]
+    assert read_pdf(pdf_bytes([lines], info={"Title": "memo.docx"})).title == "New mast for the gauge"
+
+
+def test_a_pdf_without_any_title_has_none() -> None:
+    assert read_pdf(pdf_bytes([["and it was so, as they said."]], info={"Title": "x.dvi"})).title is None
 
 
 @pytest.mark.parametrize(

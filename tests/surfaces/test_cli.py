@@ -18,6 +18,7 @@ from citewell.app import SystemClock
 from citewell.database.sqlite import connect
 from citewell.recording.store import SqliteRuns
 from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
+from readers.pdf_bytes import pdf_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -243,6 +244,37 @@ def test_status_gives_every_file_with_its_reason(program: Program) -> None:
     assert "not a readable PDF" in files["broken.pdf"]["reason"]
     problems = program.json("status", "--problems")["files"]
     assert {file["path"] for file in problems} == {"binary.md", "broken.pdf"}
+
+
+def test_what_is_cited_from_a_pdf_names_its_page(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    pages = [
+        ["Harbour Report", "Nothing of note happened in the harbour that year."],
+        ["The breakwater of Ulsta was rebuilt by", "Marion Teller in 1931 with granite blocks."],
+    ]
+    (tmp_path / "papers" / "t.pdf").write_bytes(pdf_bytes(pages, info={"Title": "t.dvi"}))
+    program.run("add", str(tmp_path / "papers"))
+    answered = program.json("research", "Who rebuilt the breakwater of Ulsta?")
+    (citation,) = answered["citations"]
+    assert (citation["title"], citation["page"]) == ("Harbour Report", 2)
+    assert citation["quote"] == "The breakwater of Ulsta was rebuilt by Marion Teller in 1931 with granite blocks."
+    got = program.json("get", citation["source_key"], "--content-mode", "full")
+    assert [section["page"] for section in got["sections"]] == [1, 2]
+    assert got["text"][citation["span"]["start"] : citation["span"]["end"]] == citation["quote"]
+    shown = program.run("runs", "show", answered["run_id"]).stdout
+    assert "p. 2" in shown
+    assert "p. 1–2" in program.run("get", citation["source_key"], "--content-mode", "full").stdout
+
+
+def test_status_names_a_page_of_which_the_main_content_could_not_be_told(program: Program, tmp_path: Path) -> None:
+    links = "".join(f'<li><a href="/c{n}">Chapter {n} of the tide tables</a></li>' for n in range(40))
+    (tmp_path / "pages").mkdir()
+    page = "<html><body>" + "<div>" * 300 + f"<ul>{links}</ul></body></html>"
+    (tmp_path / "pages" / "tides.html").write_text(page, encoding="utf-8")
+    program.run("add", str(tmp_path / "pages"))
+    problems = program.json("status", "--problems")["files"]
+    said = {file["path"]: file["reason"] for file in problems}
+    assert said["tides.html"] == "main content could not be told apart: whole page kept"
 
 
 @pytest.mark.parametrize(

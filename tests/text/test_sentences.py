@@ -29,6 +29,9 @@ def split(text: str) -> list[str]:
         ("- one\n- two\n  more\n- three", ["- one", "- two\n  more", "- three"]),
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "|---|---|", "| 1 | 2 |"]),
         ("A paragraph\n\nAnother", ["A paragraph", "Another"]),
+        ("> Wrapped quotes go\n> on here. End.\n> Next.", ["> Wrapped quotes go\n> on here.", "End.", "> Next."]),
+        ("> [!note] Title\n> Body\n> - item\n>\n> Rest", ["> [!note] Title", "> Body", "> - item", ">", "> Rest"]),
+        ("> outer\n>> inner\nlazy", ["> outer", ">> inner", "lazy"]),
     ],
 )
 def test_sentences_end_where_a_reader_would_stop(text: str, expected: list[str]) -> None:
@@ -44,7 +47,7 @@ def test_sentences_cover_everything_but_white_space(text: str) -> None:
     assert "".join(split(text)).split() == [] or "".join("".join(split(text)).split()) == "".join(text.split())
 
 
-@pytest.mark.parametrize("hostile", [".", "!?", "\n", "\n ", "a.", "- ", "|\n", "。", "1) "])
+@pytest.mark.parametrize("hostile", [".", "!?", "\n", "\n ", "a.", "- ", "|\n", "。", "1) ", "> a\n", ">"])
 def test_hostile_repetition_takes_linear_time(hostile: str) -> None:
     started = time.process_time()
     list(sentences(hostile * (100_000 // len(hostile)) + "a"))

@@ -49,17 +49,25 @@ def is_outdated(reason: str) -> bool:
     return reason.startswith(TOO_LARGE) or (INSTALL in reason and has_ocr())
 
 
+def unfinished(entry: Found, hash_before: str | None, reason: str) -> Extracted:
+    """A file that could not be read to its end this time: what it held stays, and it is tried again next time."""
+    file = FileFacts(entry.path, entry.size, _RETRY_MTIME, hash_before)
+    return Extracted(file, "failed", reason, keeps_document=True)
+
+
 def extract_file(root: Path, entry: Found, hash_before: str | None, source_type: SourceType | None) -> Extracted:
     """Read one file, whatever it holds; nothing it holds makes this fail."""
     try:
         data, facts = read_bytes(root, entry.path)
     except OSError as error:
-        file = FileFacts(entry.path, entry.size, _RETRY_MTIME, hash_before)
-        return Extracted(file, "failed", f"cannot be read: {error.strerror or error}", keeps_document=True)
+        return unfinished(entry, hash_before, f"cannot be read: {error.strerror or error}")
     except Unreadable as error:
         return Extracted(FileFacts(entry.path, entry.size, entry.mtime_ns, None), "skipped", error.message)
     file = FileFacts(entry.path, facts.st_size, facts.st_mtime_ns, hashlib.sha256(data).hexdigest())
-    return _documents(file, data, source_type)
+    try:
+        return _documents(file, data, source_type)
+    except MemoryError:
+        return unfinished(entry, hash_before, "needs more memory than a reader may take")
 
 
 def _documents(file: FileFacts, data: bytes, source_type: SourceType | None) -> Extracted:
@@ -75,6 +83,8 @@ def _documents(file: FileFacts, data: bytes, source_type: SourceType | None) -> 
         return Extracted(file, "skipped", error.message, bytes=len(data))
     except Unreadable as error:
         return Extracted(file, "failed", error.message, bytes=len(data))
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001  one hostile file must not end the sync; the reason is recorded
         reason = f"the reader failed: {type(error).__name__}: {error}"[:300]
         return Extracted(file, "failed", reason, bytes=len(data))

@@ -1,7 +1,8 @@
 """A warm pool of reader processes that can be killed: untrusted files are read there, both cores are used.
 
 Each process has limits of memory and processor time; a file that takes too long on the wall clock, or brings its reader
-down, is tried once more alone and then recorded as failed. The limits protect this machine from a file, not the file's
+down, is tried once more alone and then recorded as failed: what was read of it before stays, and the next sync tries it
+again, since a busy machine fails good files too. The limits protect this machine from a file, not the file's
 secrets from the machine: a reader runs with the user's own rights.
 """
 
@@ -22,14 +23,16 @@ from typing import Any
 
 import msgspec
 
-from citewell.corpus.extraction import Extracted, extract_file
+from citewell.corpus.extraction import Extracted, extract_file, unfinished
 from citewell.corpus.walk import Found
 from citewell.domain.documents import SourceType
 from citewell.domain.ports import Clock
-from citewell.domain.sync import FileFacts
 from citewell.readers.kinds import KINDS, suffix_of
 
 MEMORY_BYTES = 1_500_000_000
+# What a PDF may take beyond what its reader holds already: a kilobyte of nested forms or twice packed content unpacks
+# to gigabytes, and pdfium has no limit of its own.
+PDF_MEMORY_BYTES, PDF_MEMORY_A_BYTE = 300_000_000, 4
 SECONDS_A_FILE = 20.0
 SECONDS_A_MEGABYTE = 2.0
 # Recognising the text of a full screenshot takes eight seconds of one core, and the cores may be busy.
@@ -169,10 +172,7 @@ class ReaderPool:
         self._readers.remove(reader)
         culprit, *innocent = reader.waiting
         if culprit.number in suspects:
-            entry = culprit.entry
-            ready[culprit.number] = Extracted(
-                FileFacts(entry.path, entry.size, entry.mtime_ns, None), "failed", reason, keeps_document=False
-            )
+            ready[culprit.number] = unfinished(culprit.entry, culprit.hash_before, reason)
             queue.extendleft(reversed(innocent))
         else:
             suspects.add(culprit.number)
@@ -184,6 +184,22 @@ def seconds_for(entry: Found, seconds_a_file: float) -> float:
     kind = KINDS.get(suffix_of(entry.path))
     slower = _SLOWER_WITH_OCR if kind is not None and kind.reader == "image" else 1.0
     return slower * seconds_a_file + SECONDS_A_MEGABYTE * entry.size / 1_000_000
+
+
+def memory_for(entry: Found, held: int | None) -> int:
+    """How much address space a reader may have for a file, given what it holds before; the system may not tell that."""
+    kind = KINDS.get(suffix_of(entry.path))
+    if held is None or kind is None or kind.reader != "pdf":
+        return MEMORY_BYTES
+    return min(MEMORY_BYTES, held + PDF_MEMORY_BYTES + PDF_MEMORY_A_BYTE * entry.size)
+
+
+def _held_bytes() -> int | None:
+    try:
+        pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    except OSError:
+        return None
+    return int(pages) * resource.getpagesize()
 
 
 def _may_take(reader: _Reader, task: Task, suspects: set[int]) -> bool:
@@ -204,13 +220,13 @@ def serve(descriptor: int) -> None:
     """What a reader process does: read what it is told, one after the other, until the pipe is closed."""
     pipe = Connection(descriptor)
     extract, root, source_type = pipe.recv()
-    _limit(resource.RLIMIT_AS, MEMORY_BYTES)
     _limit(resource.RLIMIT_CORE, 0)
     while True:
         try:
             task: Any = pipe.recv()
         except (EOFError, OSError):
             return
+        _limit(resource.RLIMIT_AS, memory_for(task.entry, _held_bytes()))
         used = resource.getrusage(resource.RUSAGE_SELF)
         allowed = seconds_for(task.entry, SECONDS_A_FILE)
         _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowed) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.domain.documents import Role, SourceType, Span
+from citewell.domain.documents import Role, SectionView, SourceType, Span
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
 Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
@@ -44,6 +44,12 @@ class PreparedSource:
     heading: str | None = None
     score: float = 0.0
     lane: Literal["primary", "exact_tag", "related"] = "primary"
+    # The pages it stands on, for a source that has pages.
+    pages: tuple[SectionView, ...] = ()
+
+    def page_at(self, offset: int) -> int | None:
+        """The number of the page on which this offset of the document stands."""
+        return next((one.page for one in self.pages if one.start <= offset < one.end), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,7 @@ class Citation:
     url: str | None
     quote: str
     span: Span
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from citewell.readers.dates import iso_date
 from citewell.readers.decode import decode
 from citewell.readers.headings import sections_under
 from citewell.readers.markup import scan
-from citewell.readers.page_tree import page_tree, visible_text
+from citewell.readers.page_markdown import page_text
+from citewell.readers.page_tree import page_tree
 from citewell.readers.references import url_links
 from citewell.readers.xml_tree import local_name, xml_tree
 from citewell.text.canonical import canonicalize
@@ -87,7 +88,7 @@ def _chapter(archive: Archive, name: str) -> str:
     if data is None:
         return ""
     text = decode(data).text
-    return canonicalize(visible_text(page_tree(text))).strip() if text.strip() else ""
+    return canonicalize(page_text(page_tree(text)).text).strip() if text.strip() else ""
 
 
 def _about(package: Any) -> dict[str, list[str]]:

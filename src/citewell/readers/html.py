@@ -1,4 +1,4 @@
-"""Saved web pages: the main content as Markdown, and what the page says about itself.
+"""Saved web pages: all but their navigation as Markdown, and what the page says about itself.
 
 What a page states (author, date, address) is the page's own claim. The text is an extraction, so offsets refer to it
 and not to the file.
@@ -7,9 +7,9 @@ and not to the file.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +19,9 @@ from citewell.readers.dates import iso_date
 from citewell.readers.decode import decode
 from citewell.readers.headings import sections_under
 from citewell.readers.markup import scan
-from citewell.readers.page_tree import is_heavy, page_tree, visible_text
+from citewell.readers.page_markdown import page_text
+from citewell.readers.page_regions import SAID_SHARE, Region, content_region
+from citewell.readers.page_tree import is_heavy, page_tree
 from citewell.readers.references import is_web_address
 from citewell.text.canonical import canonicalize
 
@@ -28,28 +30,18 @@ _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w-]+)", r
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)", re.IGNORECASE)
 _SINGLE_FILE = re.compile(r"<!--\s*Page saved with SingleFile\s+url:\s*(\S+)", re.IGNORECASE)
 _HEAD_CHARS = 4_096
-# Marks around the text of an anchor while the tree becomes text. Printable, because trafilatura drops what is not.
-_ANCHOR_MARKS = (("⟬", "⟭"), ("⦗", "⦘"), ("⸨", "⸩"), ("⦑", "⦒"))
+WHOLE_PAGE = "main content could not be told apart: whole page kept"
 # Without it htmldate compares with today, and a page would read differently tomorrow.
 _DATE_RULES = {"original_date": True, "extensive_search": False, "max_date": "2100-01-01"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The main text of a page and the links in it."""
+    """The text of a page that is kept, the links in it, and what is to be said about it."""
 
     text: str
     links: tuple[Link, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Anchors:
-    """The links of a tree, in order, and the marks that stand around their text."""
-
-    opening: str
-    closing: str
-    targets: list[str] = field(default_factory=list)
 
 
 def read_html(data: bytes) -> ReadDocument:
@@ -59,7 +51,7 @@ def read_html(data: bytes) -> ReadDocument:
     is_light = not is_heavy(tree)
     about = _about(tree, is_light=is_light)
     url = _address(decoded.text, about.url)
-    content = (_main_content(tree, url) if is_light else None) or _whole_page(tree)
+    content = _content(tree, _extracted(tree, url) if is_light else None, url)
     return ReadDocument(
         text=content.text,
         title=_line(about.title),
@@ -110,69 +102,24 @@ def _host(address: str) -> str | None:
         return None
 
 
-def _main_content(tree: Any, url: str | None) -> _Content | None:
-    from trafilatura import bare_extraction
-    from trafilatura.xml import xmltotxt
-
-    found: Any = bare_extraction(tree, url=url, output_format="markdown", include_comments=False, include_links=True)
-    if found is None:
-        return None
-    anchors = _mark_anchors(found.body)
-    text = canonicalize(unicodedata.normalize("NFC", xmltotxt(found.body, True))).strip()
-    content = _without_marks(text, anchors)
-    return content if content.text.strip() else None
-
-
-def _whole_page(tree: Any) -> _Content:
-    """All visible text, where there is no telling what is main."""
-    text = canonicalize(visible_text(tree))
-    if not text:
+def _content(tree: Any, extracted: str | None, url: str | None) -> _Content:
+    region = content_region(tree, extracted)
+    page = page_text(region.root, url, region.left_out)
+    if not page.text.strip():
         raise Unreadable("no readable text in this page")
-    return _Content(text, warnings=("main content not told apart: read with menus and margins",))
+    return _Content(page.text, page.links, tuple(_warnings(region)))
 
 
-def _mark_anchors(body: Any) -> _Anchors:
-    """Replace the links of an extracted tree by their text between marks."""
-    from lxml import etree
-
-    written = "".join(body.itertext())
-    marks = next((marks for marks in _ANCHOR_MARKS if not any(mark in written for mark in marks)), None)
-    anchors = _Anchors(*(marks or ("", "")))
-    for anchor in body.iter("ref"):
-        target = anchor.get("target") or ""
-        if marks and is_web_address(target) and "".join(anchor.itertext()).strip():
-            anchors.targets.append(target)
-            _surround(anchor, *marks)
-    etree.strip_tags(body, "ref")
-    return anchors
+def _warnings(region: Region) -> Iterator[str]:
+    if region.is_whole:
+        yield WHOLE_PAGE
+    elif region.lost > SAID_SHARE:
+        yield f"{region.lost:.0%} of the visible words are not indexed"
 
 
-def _surround(element: Any, opening: str, closing: str) -> None:
-    element.text = opening + (element.text or "")
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + closing
-    else:
-        element.text += closing
+def _extracted(tree: Any, url: str | None) -> str | None:
+    """What trafilatura takes for the main content; it changes the tree it is given."""
+    from trafilatura import bare_extraction
 
-
-def _without_marks(text: str, anchors: _Anchors) -> _Content:
-    """The text without its marks, and a link where each pair of them stood."""
-    if not anchors.targets:
-        return _Content(text)
-    marked = re.compile(f"{anchors.opening}([^{anchors.opening}{anchors.closing}]*){anchors.closing}")
-    pieces = marked.split(text)
-    plain = "".join(pieces).replace(anchors.opening, "").replace(anchors.closing, "")
-    # Where the serializer dropped or repeated an anchor there is no telling which link is which.
-    if len(pieces) != 1 + 2 * len(anchors.targets) or len(plain) != sum(map(len, pieces)):
-        return _Content(plain)
-    return _Content(plain, tuple(_anchor_links(pieces, anchors.targets)))
-
-
-def _anchor_links(pieces: list[str], targets: list[str]) -> Iterator[Link]:
-    """Links over every second piece, as `split` left them."""
-    position = 0
-    for before, label, target in zip(pieces[0::2], pieces[1::2], targets, strict=False):
-        start = position + len(before)
-        position = start + len(label)
-        if label.strip():
-            yield Link("url", target, start, position)
+    found: Any = bare_extraction(deepcopy(tree), url=url, include_comments=False, include_formatting=False)
+    return (found.text or None) if found is not None else None

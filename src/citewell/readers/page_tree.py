@@ -32,13 +32,12 @@ _RAW_END = {name: re.compile(rf"</{name}", re.IGNORECASE) for name in ("script",
 # Characters no XML tree may hold. The parser lets them in, and whoever then moves text about in the tree fails.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
-_UNSEEN_TAGS = ("script", "style", "noscript", "template", "iframe", "object", "svg", "select", "textarea")
-_HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-_BLOCKS = frozenset(
-    "address article aside blockquote body br dd details div dl dt fieldset figcaption figure footer form"
-    " h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table td th tr ul".split()
+# What is never read as text: programs, forms, and what stands in for pictures and players that are not shown.
+UNSEEN_TAGS = frozenset(
+    """script style noscript template iframe object svg select textarea audio video canvas datalist head
+    title""".split()
 )
-_HEADING = re.compile(r"h([1-6])")
+_HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
 def page_tree(markup: str) -> Any:
@@ -78,28 +77,6 @@ def is_heavy(tree: Any) -> bool:
         if elements > HEAVY_ELEMENTS or depth > HEAVY_DEPTH:
             return True
     return False
-
-
-def visible_text(tree: Any) -> str:
-    """All text of the page, one paragraph per block, headings as Markdown."""
-    from lxml import etree
-
-    for unseen in list(tree.iter(*_UNSEEN_TAGS)):
-        _drop(unseen)
-    parts: list[str] = []
-    body = tree.find("body")
-    for event, element in etree.iterwalk(tree if body is None else body, events=("start", "end")):
-        if event == "start":
-            parts += [_before(element.tag), element.text or ""]
-        else:
-            parts += ["\n\n" if element.tag in _BLOCKS else "", element.tail or ""]
-    paragraphs = (" ".join(paragraph.split()) for paragraph in "".join(parts).split("\n\n"))
-    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
-
-
-def _before(tag: str) -> str:
-    heading = _HEADING.fullmatch(tag)
-    return f"\n\n{'#' * int(heading[1])} " if heading else "\n\n" if tag in _BLOCKS else ""
 
 
 def _check_tags(markup: str) -> None:

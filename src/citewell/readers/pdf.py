@@ -1,7 +1,8 @@
 """PDF files: the text layer, page by page, each page a section with its number.
 
 pdfium is not thread-safe, so one lock lets one PDF be read at a time in a process. It does not bound what a hostile
-file makes pdfium unpack (a 650-byte file can take a gigabyte): untrusted files belong in a process with a memory limit.
+file makes pdfium unpack (a kilobyte of nested forms can take gigabytes): untrusted files belong in a process with a
+memory limit (`corpus/reader_pool.py`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from ctypes import c_double, c_int
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from citewell.domain.documents import ReadDocument, Section
 from citewell.domain.errors import Unreadable
 from citewell.readers.dates import pdf_date
+from citewell.readers.pdf_layout import HYPHEN_MARK, Line, page_texts
+from citewell.readers.pdf_title import pdf_title
 from citewell.readers.references import url_links
 from citewell.text.canonical import canonicalize
 
@@ -26,13 +31,15 @@ _PASSWORD_ERROR = 4
 # Where a line ended in a hyphen pdfium leaves a mark instead of hyphen and line end.
 _LINE_END_HYPHEN = re.compile("[\ufffe\x02](?:\r?\n)?")
 _PAGE_BREAK = "\n\n"
+_FIXED_PITCH = 1
+_LOOK_AHEAD = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What pdfium found: the text of each page (None where it failed), the metadata, and how many pages there are."""
+    """What pdfium found: the lines of each page (None where it failed), the metadata, and how many pages there are."""
 
-    pages: list[str | None]
+    pages: list[list[Line] | None]
     metadata: dict[str, str]
     page_count: int
 
@@ -40,19 +47,20 @@ class _Contents:
 def read_pdf(data: bytes) -> ReadDocument:
     """The PDF in these bytes; raises Unreadable when it is broken, locked or has no text layer."""
     contents = _contents(data)
-    text, sections = _joined(contents.pages)
+    text, sections = _joined(page_texts(contents.pages))
     if not sections:
         raise _no_text(contents)
     about = {key: " ".join(canonicalize(value).split()) for key, value in contents.metadata.items()}
+    title = pdf_title(about.get("Title"), next(filter(None, contents.pages), ()))
     return ReadDocument(
         text=text,
-        title=about.get("Title") or None,
+        title=title,
         sections=sections,
         links=url_links(text),
         author=about.get("Author") or None,
         created=pdf_date(about.get("CreationDate", "")),
         modified=pdf_date(about.get("ModDate", "")),
-        meta_text="\n".join(filter(None, (about.get("Title"), about.get("Subject"), about.get("Keywords")))),
+        meta_text="\n".join(filter(None, (title, about.get("Subject"), about.get("Keywords")))),
         warnings=tuple(_warnings(contents)),
     )
 
@@ -67,7 +75,7 @@ def _contents(data: bytes) -> _Contents:
             raise _not_opened(data, error) from error
         with closing(document):
             page_count = len(document)
-            pages = [_page_text(document, number) for number in range(min(page_count, MAX_PAGES))]
+            pages = [_page_lines(document, number) for number in range(min(page_count, MAX_PAGES))]
             return _Contents(pages, document.get_metadata_dict(), page_count)
 
 
@@ -78,22 +86,59 @@ def _not_opened(data: bytes, error: Any) -> Unreadable:
     return Unreadable("not a readable PDF: broken, cut off or something else")
 
 
-def _page_text(document: Any, number: int) -> str | None:
+def _page_lines(document: Any, number: int) -> list[Line] | None:
     """What stands within the bounds of the page; text outside of them is not seen by readers either."""
     from pypdfium2 import PdfiumError
 
     try:
         with closing(document[number]) as page, closing(page.get_textpage()) as text_page:
-            return canonicalize(_LINE_END_HYPHEN.sub(_joint, text_page.get_text_bounded()))
+            shown = _lines_of(text_page.get_text_bounded())
+            return _placed(text_page, shown)
     except PdfiumError:
         return None
 
 
-def _joint(mark: re.Match[str]) -> str:
-    """Nothing inside a word, a hyphen elsewhere. A compound cut at its own hyphen loses it: no one can tell."""
-    text = mark.string
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return "" if before.isalpha() and after.islower() else "-"
+def _lines_of(text: str) -> list[str]:
+    return _LINE_END_HYPHEN.sub(f"{HYPHEN_MARK}\n", text).replace("\r\n", "\n").split("\n")
+
+
+def _placed(text_page: Any, shown: list[str]) -> list[Line]:
+    """Lines with their places; those that pdfium tells apart otherwise without their bounds have none."""
+    lines = [Line(canonicalize(line)) for line in shown]
+    try:
+        written = text_page.get_text_range()
+    except RecursionError:  # pypdfium2 steps over characters that are no text one call deeper each
+        return lines
+    # pdfium counts in units of UTF-16: beyond them its places and ours would drift apart.
+    if any(character > "\uffff" for character in written):
+        return lines
+    at = 0
+    for number, line in enumerate(shown):
+        content = line.removesuffix(HYPHEN_MARK).strip()
+        start = written.find(content, at, at + _LOOK_AHEAD + len(content)) if content else -1
+        if start >= 0:
+            at = start + len(content)
+            lines[number] = _place(text_page, lines[number], start, at - 1)
+    return lines
+
+
+def _place(text_page: Any, line: Line, first: int, last: int) -> Line:
+    """The line with where its first character stands and where its last one ends."""
+    from pypdfium2 import raw as pdfium
+
+    raw: Any = pdfium
+
+    start, end = (raw.FPDFText_GetCharIndexFromTextIndex(text_page, at) for at in (first, last))
+    left, baseline, flags, matrix = c_double(), c_double(), c_int(), raw.FS_MATRIX()
+    if start < 0 or end < 0 or not raw.FPDFText_GetCharOrigin(text_page, start, left, baseline):
+        return line
+    size = raw.FPDFText_GetFontSize(text_page, start)
+    if raw.FPDFText_GetMatrix(text_page, start, matrix):
+        size *= hypot(matrix.c, matrix.d)
+    raw.FPDFText_GetFontInfo(text_page, start, None, 0, flags)
+    _, _, right, _ = text_page.get_charbox(end)
+    is_fixed = bool(flags.value & _FIXED_PITCH)
+    return Line(line.text, left.value, right, baseline.value, size, is_fixed)
 
 
 def _joined(pages: list[str | None]) -> tuple[str, tuple[Section, ...]]:
@@ -124,6 +169,6 @@ def _warnings(contents: _Contents) -> Iterator[str]:
         yield f"pages that could not be opened: {failed}"
     if contents.page_count > len(contents.pages):
         yield f"only the first {len(contents.pages)} of {contents.page_count} pages were read"
-    empty = sum(page is not None and not page.strip() for page in contents.pages)
+    empty = sum(page is not None and not any(line.text.strip() for line in page) for page in contents.pages)
     if empty:
         yield f"pages without a text layer: {empty}"

@@ -115,6 +115,7 @@ def _source(citation: Citation) -> list[str]:
         code(citation.source_key),
         wikilink(citation.note_path) if citation.note_path else "",
         escape(citation.url) if citation.url else "",
+        f"p. {citation.page}" if citation.page is not None else "",
     ]
     where = " · ".join(place for place in places if place)
     return [f"- [{citation.n}] {_title(citation.title)} · {where}", f"  > {escape(citation.quote)}"]

@@ -118,6 +118,7 @@ def _source(row: EvidenceRow, lane: str) -> PreparedSource:
         user_tags=row.user_tags,
         heading=heading,
         score=row.score,
+        pages=tuple(section for section in row.sections if section.page is not None),
         lane="primary" if lane == "primary" else "exact_tag" if lane == "exact_tag" else "related",
     )
 

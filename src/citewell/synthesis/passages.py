@@ -212,7 +212,7 @@ def _hard_breaks(text: str, start: int, end: int, width: int) -> list[int]:
     newline = text.find("\n", start, end)
     while newline != -1:
         line_start = max(text.rfind("\n", 0, newline) + 1, start)
-        following = text[newline + 1 : newline + 80].lstrip()
+        following = text[newline + 1 : newline + 80].lstrip(" \t>")
         first_word = following.split(maxsplit=1)[0] if following.strip() else ""
         fitted = newline - line_start + 1 + len(first_word) <= width * 9 // 10
         line = text[max(line_start, newline - 80) : newline].rstrip()

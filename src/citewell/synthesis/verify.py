@@ -107,7 +107,8 @@ def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
 
 def _citation(n: int, quote: Quote, source: PreparedSource) -> Citation:
     span = Span(source.span.chunk_id, quote.start, quote.end, quote.content_hash)
-    return Citation(n, quote.source_key, source.title, source.note_path, source.url, quote.text, span)
+    page = source.page_at(quote.start)
+    return Citation(n, quote.source_key, source.title, source.note_path, source.url, quote.text, span, page)
 
 
 def _nearest(text: str, quotes: Sequence[Quote]) -> Quote | None:

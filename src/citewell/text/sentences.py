@@ -1,8 +1,9 @@
 """Sentences: exact spans of what reads as one statement.
 
 Lines of a table, list items, headings, properties and lines of verse or code end a sentence too, since each stands on
-its own as evidence. Wrapped prose does not: a single newline inside a paragraph is white space. This decides by
-punctuation and layout alone; it does not understand grammar, so an unusual abbreviation may still split a sentence.
+its own as evidence. Wrapped prose does not: a single newline inside a paragraph is white space, and so is one inside a
+quoted paragraph ("> one line\\n> and its rest"). This decides by punctuation and layout alone; it does not understand
+grammar, so an unusual abbreviation may still split a sentence in two.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _END = re.compile(
     re.VERBOSE,
 )
 _BLOCK_LINE = re.compile(r"[ \t]*(?:#{1,6}\s|\||[-*+•]\s|\d{1,3}[.)]\s|>|---[ \t]*\n)")
+# A line of a quotation that goes on with words: no item, heading, row, callout, fence or blank line.
+_QUOTED = re.compile(r"[ \t]{0,3}(?P<depth>>(?:[ \t]?>){0,7})[ \t]*+(?![-*+•|\#>]|\d{1,3}[.)]\s|\[!|```|~~~)(?=\S)")
 _LAST_WORD = re.compile(r"[\w.]+$")
 
 
@@ -43,6 +46,8 @@ def sentence_breaks(text: str) -> list[int]:
     breaks: list[int] = []
     for match in _END.finditer(text):
         if match.group()[0] == "." and _is_abbreviation(text, match.start(), match.end()):
+            continue
+        if match.group() == "\n" and _is_wrapped_quote(text, match.start()):
             continue
         breaks.append(match.end())
     return _with_block_lines(text, breaks)
@@ -92,4 +97,13 @@ def _ends_block(text: str, start: int, newline: int) -> bool:
     first = text[start:newline].lstrip(" \t")[:1]
     if first in "#|":
         return True
+    if first == ">":
+        return not _is_wrapped_quote(text, newline)
     return not text.startswith((" ", "\t"), newline + 1)
+
+
+def _is_wrapped_quote(text: str, newline: int) -> bool:
+    """Whether the line that ends here and the next are one paragraph of a quotation."""
+    above = _QUOTED.match(text, text.rfind("\n", 0, newline) + 1, newline)
+    below = _QUOTED.match(text, newline + 1)
+    return above is not None and below is not None and above["depth"].count(">") == below["depth"].count(">")

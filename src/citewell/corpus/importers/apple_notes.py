@@ -17,7 +17,8 @@ from citewell.domain.errors import Unreadable
 from citewell.readers.headings import sections_under
 from citewell.readers.kinds import read_file, suffix_of
 from citewell.readers.markup import scan
-from citewell.readers.page_tree import page_tree, visible_text
+from citewell.readers.page_markdown import page_text
+from citewell.readers.page_tree import page_tree
 from citewell.readers.references import url_links
 from citewell.text.canonical import canonicalize
 
@@ -65,7 +66,7 @@ def _read_page(data: bytes, path: str) -> ReadDocument:
     """A note saved as HTML: all of it, because a note has no menus and margins to leave out."""
     tree = page_tree(export_text(data, path))
     title = line(tree.findtext(".//title")) or None
-    text = canonicalize(visible_text(tree))
+    text = canonicalize(page_text(tree).text)
     if not text:
         raise Unreadable("no readable text in this note")
     sections = sections_under(text, scan(text).headings, start=0, role="user_note")

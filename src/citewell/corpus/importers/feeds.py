@@ -13,7 +13,8 @@ from citewell.domain.documents import ReadDocument
 from citewell.domain.errors import Unreadable
 from citewell.readers.blocks import Block, compose
 from citewell.readers.kinds import suffix_of, text_bytes
-from citewell.readers.page_tree import page_tree, visible_text
+from citewell.readers.page_markdown import page_text
+from citewell.readers.page_tree import page_tree
 from citewell.readers.xml_tree import local_name, xml_tree
 from citewell.text.canonical import content_hash
 from citewell.text.urls import canonical_url
@@ -164,7 +165,7 @@ def _plain(content: str) -> str:
     if not _MARKUP.search(content):
         return content
     try:
-        return prose(visible_text(page_tree(content)))
+        return prose(page_text(page_tree(content), with_emphasis=False).text)
     except Unreadable:
         return ""
 

@@ -75,7 +75,8 @@ def _print_citations(result: RunResult, sources: Sequence[CitedSource]) -> None:
         print_text(
             f"[{citation.n}] {style(one_line(citation.title, 80), 'bold')}  {style(citation.source_key, 'cyan')}"
         )
-        print_text(style(f"    {one_line(where, 100)}", "dim"))
+        page = f"  p. {citation.page}" if citation.page is not None else ""
+        print_text(style(f"    {one_line(where, 100)}{page}", "dim"))
         print_text(f"    “{one_line(citation.quote, 400)}”")
         if citation.source_key in changed:
             print_text(style(f"    This source has been {changed[citation.source_key]} since.", "yellow"))

@@ -10,7 +10,7 @@ import click
 
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput
-from citewell.domain.library import AddReport, CorpusStatus
+from citewell.domain.library import AddReport, CorpusStatus, FileRecord
 from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
 from citewell.surfaces.cli.embed import STOPPED, encode_after_add
@@ -167,7 +167,7 @@ def _print_report(report: AddReport) -> None:
 
 
 @click.command(short_help="What is indexed, and what is not and why.")
-@click.option("--problems", is_flag=True, help="Only files that were skipped or failed, with the reason.")
+@click.option("--problems", is_flag=True, help="Only files that were skipped, failed or read in part, with the reason.")
 @click.option("--secrets", is_flag=True, help="Also look for keys, tokens and passwords in what is indexed.")
 @json_option
 @click.pass_context
@@ -184,7 +184,7 @@ def status(ctx: click.Context, problems: bool, secrets: bool, as_json: bool) -> 
     with engine(ctx) as opened:
         found = opened.corpus.status(with_secrets=secrets)
     if problems:
-        shown = tuple(file for file in found.files if file.status in ("skipped", "failed"))
+        shown = tuple(file for file in found.files if _is_problem(file))
         found = replace(found, files=shown, excluded=())
     if as_json:
         print_json(found)
@@ -192,6 +192,11 @@ def status(ctx: click.Context, problems: bool, secrets: bool, as_json: bool) -> 
     _print_status(found)
     if secrets:
         _print_secrets(found)
+
+
+def _is_problem(file: FileRecord) -> bool:
+    """Left out, or indexed with something to say about it."""
+    return file.status in ("skipped", "failed") or (file.status in ("indexed", "updated") and bool(file.reason))
 
 
 def _print_status(found: CorpusStatus) -> None:

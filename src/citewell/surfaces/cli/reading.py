@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from citewell.domain.documents import ContentMode, DocumentView
+from citewell.domain.documents import ContentMode, DocumentView, SectionView
 from citewell.domain.errors import NotFound
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticReport
@@ -97,11 +98,17 @@ def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
 
 def _place(row: EvidenceRow) -> str:
     """Where in the document the window stands: its pages, or the time at which it was said."""
-    pages = [section.page for section in row.sections if section.page]
     times = [section.heading for section in row.sections if section.role == "transcript" and section.heading]
-    if pages:
-        return f" p. {pages[0]}" + (f"–{pages[-1]}" if pages[-1] != pages[0] else "")
+    if pages := _pages(row.sections):
+        return f" {pages}"
     return f" at {one_line(times[0], 20)}" if times else ""
+
+
+def _pages(sections: Sequence[SectionView]) -> str:
+    pages = [section.page for section in sections if section.page]
+    if not pages:
+        return ""
+    return f"p. {pages[0]}" + (f"–{pages[-1]}" if pages[-1] != pages[0] else "")
 
 
 def _excerpt(row: EvidenceRow) -> str:
@@ -179,7 +186,8 @@ def _refuse_if_all_missing(found: DocumentEntries) -> None:
 
 def _print_document(document: DocumentView) -> None:
     print_text(f"{style(one_line(document.title), 'bold')}  {style(document.source_key, 'cyan')}")
-    facts = (document.source_type, document.author, document.url or document.note_path, document.created)
+    place = document.url or document.note_path
+    facts = (document.source_type, document.author, place, _pages(document.sections), document.created)
     print_text(style("  ".join(one_line(fact, 100) for fact in facts if fact), "dim"))
     if document.user_tags:
         print_text(style(" ".join(f"#{safe(tag)}" for tag in document.user_tags), "dim"))
