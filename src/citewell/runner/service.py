@@ -1,14 +1,13 @@
-"""Runs: started, executed, watched, resumed, replayed, compared and put away.
+"""Runs: started, executed, watched, resumed, taken over and compared.
 
 Executing and watching are two things. `start` hands a run to a task this process owns (or leaves it queued) and
 returns; `follow` renders its log for anyone, in any process, from any point. The result of a finished run is part of
-its record and is read, never made again: only `replay` plays a record back. Except for `follow`, methods block.
+its record (`runner/records.py`). Except for `follow`, methods block.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 import threading
 from collections import OrderedDict, deque
@@ -19,31 +18,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from citewell.domain.errors import BadInput, CitewellError, Interrupted, LeaseLost, StoreFull, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, Interrupted, LeaseLost, StoreFull
 from citewell.domain.events import Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import (
-    CitedSource,
     ControlReport,
-    ExportReport,
-    PruneSummary,
-    ReplayReport,
     RunDiff,
-    RunList,
-    RunView,
 )
 from citewell.domain.run_store import RunLog, RunMark, RunStore
 from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
-from citewell.recording.archive import export_run, import_run
-from citewell.recording.folders import TRACES
-from citewell.recording.log import MemoryLog, verify_chain
+from citewell.recording.log import MemoryLog
 from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
 from citewell.recording.poller import RunPoller
-from citewell.recording.results import finished_event, stored_result
-from citewell.recording.retention import delete_trace, prune_traces
 from citewell.recording.stored_log import FailsafeLog, StoredLog
-from citewell.recording.trace import read_trace, write_trace
-from citewell.runner.actions import CancelRequested, digest
+from citewell.recording.trace import write_trace
+from citewell.runner.actions import CancelRequested
 from citewell.runner.diff import diff_runs
 from citewell.runner.driver import Driver, Perform
 from citewell.runner.executor import RunExecutor
@@ -54,10 +43,9 @@ from citewell.runner.playback import (
     fold,
     opening_entry,
     read_start,
-    replay,
-    replay_tolerant,
     unanswered,
 )
+from citewell.runner.records import RunRecords
 from citewell.runner.result import cancelled_result, result_of
 from citewell.runner.state import RunState
 from citewell.version import __version__
@@ -73,7 +61,6 @@ _MOST_CLAIMABLE = 1_000
 _CLOSE_SECONDS = 5.0
 _Result = TypeVar("_Result")
 
-SourceState = Callable[[str, str], CitedSource]
 # What was asked of a run that is gone on with and is to be done: from its log and everything ever asked of it.
 _StillAsked = Callable[[Sequence[RunEvent], Sequence[Control]], list[Control]]
 
@@ -116,7 +103,7 @@ class _Execution:
             self.task.cancel()
 
 
-class RunService:
+class RunService(RunRecords):
     """Everything that can be done with runs."""
 
     def __init__(
@@ -130,13 +117,10 @@ class RunService:
         machine: Machine | None = None,
         max_running: int = MAX_RUNNING,
     ) -> None:
-        self._store = store
+        super().__init__(store, clock, data_dir, machine)
         self._effects = effects
-        self._clock = clock
-        self._data_dir = data_dir
         self._redact = redact
         self._new_id = new_id or _fresh_id
-        self._machine = machine or Machine()
         self._max_running = max_running
         self._lock = threading.Lock()
         self._running: dict[str, _Execution] = {}
@@ -498,58 +482,14 @@ class RunService:
         store.append(run_id, entries, self._clock.now(), token)
         self._put_away(execution, result_of(run_id, state, position.tool_version), state)
 
-    # Reading what is on record
-
-    def latest(self, limit: int) -> RunList:
-        page = self._store().latest(limit)
-        return RunList(page.runs, page.unreadable)
-
-    def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
-        """One run: its result where it has one, and what became of the sources it cites."""
-        events = self._store().checked_events(run_id)
-        result = stored_result(events, self._data_dir)
-        citations = result.citations if result else ()
-        unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
-        sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
-        return RunView(self._store().summary(run_id), result, sources, tuple(events) if with_events else ())
+    # Reading
 
     def result(self, run: str) -> RunResult:
         """The stored result of a finished run, by id or by the path of an exported one."""
         execution = self._execution(run)
         if execution is not None and execution.is_in_memory:
             return execution.result.result()
-        events = self._events(run)
-        result = stored_result(events, self._data_dir)
-        if result is None:
-            raise BadInput(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
-        return result
-
-    def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
-        """Play a run back from its record, in `runs.db` or in an exported file."""
-        events = self._events(run)
-        finished = finished_event(events)
-        if finished is None:
-            raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
-        wanted = str(finished.body["result_digest"])
-        if tolerant:
-            result, notes = replay_tolerant(events, self._machine)
-            return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "tolerant", notes)
-        result = replay(events, self._machine)
-        return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "exact")
-
-    def _events(self, run: str) -> list[RunEvent]:
-        """The checked log of a run, by id or by the path of an exported one."""
-        if Path(run).exists():
-            events = list(import_run(Path(run)).events)
-            verify_chain(events)
-            return events
-        events = self._store().checked_events(run)
-        folder = self._data_dir / TRACES / run
-        if folder.exists() and read_trace(folder).log_digest not in {event.digest for event in events}:
-            raise WorkFailed(
-                f"The trace of run {run} does not belong to its log.", fix="Use an untouched copy of the run."
-            )
-        return events
+        return super().result(run)
 
     def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
         """Two runs compared, or a run with what today's harness makes of its question.
@@ -570,44 +510,6 @@ class RunService:
         today = self.wait(self.start(request, traced=False))
         return diff_runs(before, replace(today, run_id="today"))
 
-    def export(self, run_id: str, target: Path) -> ExportReport:
-        """A finished run as one file that can be replayed elsewhere."""
-        result = self.result(run_id)
-        if result.stop_reason == "verification_failed":
-            raise BadInput(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
-        export_run(self._data_dir / TRACES / run_id, target)
-        data = target.read_bytes()
-        return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
-
-    # Putting away
-
-    def forget(self, run_ids: Sequence[str]) -> None:
-        """Delete runs with their logs and traces, because what they quote is to be forgotten."""
-        for run_id in run_ids:
-            delete_trace(self._data_dir, run_id)
-        self._store().delete(run_ids)
-
-    def prune(self, *, keep: int, max_age_days: int, keep_all: bool) -> PruneSummary:
-        """Put away old runs: the latest stay, the rest go by age; a run that is being executed is never touched."""
-        store = self._store()
-        report = prune_traces(
-            self._data_dir,
-            keep,
-            max_age_days,
-            keep_all,
-            self._clock.now(),
-            lambda run_id: _is_active(store, run_id),
-        )
-        store.delete(report.removed)
-        return PruneSummary(
-            kept=report.kept,
-            removed=report.removed,
-            skipped_active=(*report.skipped_active, *report.skipped_in_use),
-            not_ours=report.not_ours,
-            failed=report.failed,
-            freed_bytes=report.freed_bytes,
-        )
-
 
 class _TellingLog:
     """A log that tells the process's watchers of every entry at once."""
@@ -624,13 +526,6 @@ class _TellingLog:
 
     def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
         return self._log.events(after, limit)
-
-
-def _is_active(store: RunStore, run_id: str) -> bool:
-    try:
-        return store.summary(run_id).status in ("queued", "running")
-    except CitewellError:
-        return False
 
 
 def _fresh_id(now: str) -> str:

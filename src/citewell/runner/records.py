@@ -1,0 +1,130 @@
+"""Runs as they are on record: listed, shown, replayed, exported, put away. Nothing is executed here.
+
+The result of a finished run is part of its record and is read, never made again: only `replay` plays a record back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from citewell.domain.errors import BadInput, CitewellError, WorkFailed
+from citewell.domain.events import RunEvent
+from citewell.domain.ports import Clock
+from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
+from citewell.domain.run_store import RunStore
+from citewell.domain.runs import RunResult
+from citewell.recording.archive import export_run, import_run
+from citewell.recording.folders import TRACES
+from citewell.recording.log import verify_chain
+from citewell.recording.results import finished_event, stored_result
+from citewell.recording.retention import delete_trace, prune_traces
+from citewell.recording.trace import read_trace
+from citewell.runner.actions import digest
+from citewell.runner.machine import Machine
+from citewell.runner.playback import replay, replay_tolerant
+
+SourceState = Callable[[str, str], CitedSource]
+
+
+class RunRecords:
+    """What can be done with runs that are on record."""
+
+    def __init__(
+        self, store: Callable[[], RunStore], clock: Clock, data_dir: Path, machine: Machine | None = None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._data_dir = data_dir
+        self._machine = machine or Machine()
+
+    def latest(self, limit: int) -> RunList:
+        page = self._store().latest(limit)
+        return RunList(page.runs, page.unreadable)
+
+    def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
+        """One run: its result where it has one, and what became of the sources it cites."""
+        events = self._store().checked_events(run_id)
+        result = stored_result(events, self._data_dir)
+        citations = result.citations if result else ()
+        unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
+        sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
+        return RunView(self._store().summary(run_id), result, sources, tuple(events) if with_events else ())
+
+    def result(self, run: str) -> RunResult:
+        """The stored result of a finished run, by id or by the path of an exported one."""
+        result = stored_result(self._events(run), self._data_dir)
+        if result is None:
+            raise BadInput(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
+        return result
+
+    def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
+        """Play a run back from its record, in `runs.db` or in an exported file."""
+        events = self._events(run)
+        finished = finished_event(events)
+        if finished is None:
+            raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
+        wanted = str(finished.body["result_digest"])
+        if tolerant:
+            result, notes = replay_tolerant(events, self._machine)
+            return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "tolerant", notes)
+        result = replay(events, self._machine)
+        return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "exact")
+
+    def _events(self, run: str) -> list[RunEvent]:
+        """The checked log of a run, by id or by the path of an exported one."""
+        if Path(run).exists():
+            events = list(import_run(Path(run)).events)
+            verify_chain(events)
+            return events
+        events = self._store().checked_events(run)
+        folder = self._data_dir / TRACES / run
+        if folder.exists() and read_trace(folder).log_digest not in {event.digest for event in events}:
+            raise WorkFailed(
+                f"The trace of run {run} does not belong to its log.", fix="Use an untouched copy of the run."
+            )
+        return events
+
+    def export(self, run_id: str, target: Path) -> ExportReport:
+        """A finished run as one file that can be replayed elsewhere."""
+        result = self.result(run_id)
+        if result.stop_reason == "verification_failed":
+            raise BadInput(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        export_run(self._data_dir / TRACES / run_id, target)
+        data = target.read_bytes()
+        return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Delete runs with their logs and traces, because what they quote is to be forgotten."""
+        for run_id in run_ids:
+            delete_trace(self._data_dir, run_id)
+        self._store().delete(run_ids)
+
+    def prune(self, *, keep: int, max_age_days: int, keep_all: bool) -> PruneSummary:
+        """Put away old runs: the latest stay, the rest go by age; a run that is being executed is never touched."""
+        store = self._store()
+        report = prune_traces(
+            self._data_dir,
+            keep,
+            max_age_days,
+            keep_all,
+            self._clock.now(),
+            lambda run_id: _is_active(store, run_id),
+        )
+        store.delete(report.removed)
+        return PruneSummary(
+            kept=report.kept,
+            removed=report.removed,
+            skipped_active=(*report.skipped_active, *report.skipped_in_use),
+            not_ours=report.not_ours,
+            failed=report.failed,
+            freed_bytes=report.freed_bytes,
+        )
+
+
+def _is_active(store: RunStore, run_id: str) -> bool:
+    try:
+        return store.summary(run_id).status in ("queued", "running")
+    except CitewellError:
+        return False
