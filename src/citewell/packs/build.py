@@ -22,7 +22,7 @@ from citewell.packs.related import LinkStore, opening_row, related_rows
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.fusion import Fused, Results, fuse
-from citewell.retrieval.hybrid import LaneRow
+from citewell.retrieval.hybrid import RESERVED_PLACE, LaneRow, reserved_signal
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE, SearchStore
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
@@ -67,6 +67,7 @@ class _Searched:
     lanes: dict[str, LaneRow]
     report: SemanticReport | None = None
     others: tuple[OtherName, ...] = ()
+    nearest: str | None = None
 
 
 class PackBuilder:
@@ -146,7 +147,7 @@ class PackBuilder:
             searched.lanes.update({row.key: row for row in found.rows})
             candidates = [replace(row.candidate, score=row.score) for row in found.rows]
             searched.results.append(Results(variant, candidates, found.reach))
-            searched = replace(searched, report=found.report or searched.report)
+            searched = replace(searched, report=found.report or searched.report, nearest=found.nearest)
         others = other_names(self._store, plan, searched.results[0].candidates) if searched.results else ()
         if others:
             variant = variant_with(plan, others)
@@ -164,7 +165,8 @@ class PackBuilder:
         readings = read_many(self._store, chunks, query, plan.limits.max_chars_per_doc)
         weighed = (self._weigh(plan, *pair, languages, searched) for pair in zip(fused, readings, strict=True))
         ranked = [row for row in weighed if row is not None]
-        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
+        ordered = sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
+        return _with_reserved(ordered, searched.nearest)
 
     def _weigh(
         self,
@@ -281,6 +283,19 @@ class PackBuilder:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)
         return tuple(found)
+
+
+def _with_reserved(ranked: list[_Ranked], nearest: str | None) -> list[_Ranked]:
+    """The rows with the one nearest in meaning among the first five, whatever the rest of its signals say."""
+    place = next((n for n, row in enumerate(ranked) if row.candidate.document.source_key == nearest), 0)
+    row = ranked[place] if place >= RESERVED_PLACE else None
+    if row is None or any(signal.name.startswith("excluded:") for signal in row.weighed.signals):
+        return ranked
+    signal = reserved_signal(ranked[RESERVED_PLACE - 1].weighed.score - row.weighed.score)
+    score = round(row.weighed.score + signal.value, 6)
+    weighed = replace(row.weighed, score=score, signals=(*row.weighed.signals, signal))
+    rest = [*ranked[:place], *ranked[place + 1 :]]
+    return [*rest[: RESERVED_PLACE - 1], replace(row, weighed=weighed), *rest[RESERVED_PLACE - 1 :]]
 
 
 def _results(variant: Variant, candidates: Sequence[Candidate]) -> Results:
