@@ -56,7 +56,7 @@ def encode_after_add(opened: Engine) -> bool:
 
     What was added is found by its words in any case, so nothing that goes wrong here undoes or fails the `add`.
     """
-    if opened.settings.embeddings == "off" or not opened.corpus.vectors.coverage().left:
+    if opened.settings.embeddings == "off":
         return True
     try:
         left = encode(opened, opened.settings.encode_minutes * 60).left
