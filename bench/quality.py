@@ -27,7 +27,9 @@ def measure_quality(data: Path, chosen: list[str], most_queries: int) -> Part:
         print(f"  {folder.name} …", file=sys.stderr, flush=True)
         collection = thinned(load_collection(folder), most_queries)
         with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
-            events = bench_collection(collection, Settings(data_dir=Path(temporary)), mode=None, with_peers=True)
+            events = bench_collection(
+                collection, Settings(data_dir=Path(temporary), embeddings="off"), mode=None, with_peers=True
+            )
             rows += [event for event in events if isinstance(event, BenchRow)]
     compared = _ratios(rows)
     ratios = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,8 @@ settings.register_profile(
     "citewell", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("citewell")
+# Tests and the programs they start search by words, unless they say otherwise: encoding takes longer than most of them.
+os.environ["CITEWELL_EMBEDDINGS"] = "off"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

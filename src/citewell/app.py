@@ -186,8 +186,9 @@ class Engine:
         return CrossEncoder(Path(self.settings.reranker))
 
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
+        """How meaning takes part. Nothing is encoded yet: words answer, and `status` and `doctor` say so."""
         match self.settings.embeddings:
-            case "shadow" | "on" as use if wanted:
+            case "shadow" | "on" as use if wanted and self.corpus.vectors.has_any():
                 return use
             case _:
                 return "off"
@@ -235,11 +236,11 @@ class Engine:
         for _ in changes(path.expanduser().resolve(), stop):
             yield from self.add(path, source_type=source_type)
 
-    def encode(self) -> Iterator[EncodeProgress | EncodeReport]:
+    def encode(self, most_seconds: float | None = None) -> Iterator[EncodeProgress | EncodeReport]:
         """Give every chunk that lacks one its vector; the last event is the report. It goes on where it stopped."""
         from citewell.retrieval.encoding import encode_corpus
 
-        return encode_corpus(self.corpus.vectors, self.embedder, self._clock)
+        return encode_corpus(self.corpus.vectors, self.embedder, self._clock, most_seconds)
 
     def remove(self, names: Sequence[str], *, purge: bool = False) -> RemoveReport:
         """Forget documents by key or by path, with everything derived from them.

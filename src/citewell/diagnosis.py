@@ -19,7 +19,7 @@ from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint
 from citewell.models.endpoints import EXTRACTIVE, Endpoint, resolve
-from citewell.models.minilm import weights_folder
+from citewell.models.minilm import model_folder
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
@@ -260,7 +260,7 @@ def _semantic_lane(settings: Settings, open_corpus: OpenCorpus) -> Check:
 def _embedding_model(settings: Settings) -> str:
     """The model of the lane, where it is there; raises a CitewellError with the way to get it."""
     if not is_endpoint(settings.embeddings_model):
-        return weights_folder(settings.embeddings_model).parent.name
+        return model_folder(settings.embeddings_model).name
     endpoint = check_model(settings.embeddings_model, settings)
     found = look_up(endpoint)
     if found.problem:

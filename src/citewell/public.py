@@ -251,9 +251,9 @@ class Corpus:
         """Add a path, then follow it until told to stop; a report each time it has changed."""
         return self._engine.watch(Path(path), stop, **options)
 
-    def encode(self) -> Iterator[EncodeProgress | EncodeReport]:
+    def encode(self, most_seconds: float | None = None) -> Iterator[EncodeProgress | EncodeReport]:
         """Give every passage that lacks one its vector, for search by meaning; it goes on where it stopped."""
-        return self._engine.encode()
+        return self._engine.encode(most_seconds)
 
     def vectors_left(self) -> int:
         """How many passages have no vector yet."""

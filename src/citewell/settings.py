@@ -67,12 +67,15 @@ class Settings:
     embeddings: str = _setting(
         "CITEWELL_EMBEDDINGS",
         "semantic lane; `shadow` only reports its changes",
-        "off",
+        "on",
         choices=("off", "shadow", "on"),
+    )
+    encode_minutes: float = _setting(
+        "CITEWELL_ENCODE_MINUTES", "minutes `add` encodes at most; the next one and `embed` go on", 10.0
     )
     embeddings_model: str = _setting(
         "CITEWELL_EMBEDDINGS_MODEL",
-        "`ollama:NAME` or another endpoint, or a folder with all-MiniLM-L6-v2; empty: the installed package",
+        "`ollama:NAME` or another endpoint, or a folder with all-MiniLM-L6-v2; empty: the one that came along",
         "",
     )
     reranker: str = _setting(

@@ -59,7 +59,7 @@ def collection(tmp_path: Path) -> Collection:
 
 
 def report(folder: Path, data: Path, **options: object) -> BenchReport:
-    *_, last = run_bench([folder], Settings(data_dir=data), **options)  # type: ignore[arg-type]
+    *_, last = run_bench([folder], Settings(data_dir=data, embeddings="off"), **options)  # type: ignore[arg-type]
     assert isinstance(last, BenchReport)
     return last
 

@@ -31,6 +31,15 @@ def _near(scores: dict[str, float]) -> list[Candidate]:
     return [_candidate(key, score) for key, score in sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))]
 
 
+def test_the_row_nearest_in_meaning_stands_among_the_first_five_and_says_why() -> None:
+    """Words rank eight rows nearly alike; the ninth, which only meaning finds, would sink below them."""
+    words = {f"note:{letter}": 10.0 - number / 100 for number, letter in enumerate("abcdefgh")}
+    rows = fuse_lanes(_words(words), _near({"note:only-meant": 0.8, "note:a": 0.2}), 0.4)
+    assert [row.key for row in rows[:5]] == ["note:a", "note:b", "note:c", "note:d", "note:only-meant"]
+    assert rows[4].signals[-1].name == "semantic_reserved"
+    assert rows[4].score == pytest.approx(sum(signal.value for signal in rows[4].signals), abs=1e-5)
+
+
 @given(SCORES, NEAR, st.sets(KEYS))
 def test_fusion_is_complete_deterministic_and_adds_up(
     words: dict[str, float], near: dict[str, float], exact: set[str]

@@ -105,8 +105,11 @@ def test_without_a_model_words_answer_and_only_meaning_alone_fails(tmp_path: Pat
     def missing() -> Embedder:
         raise Unavailable("There is no model.", fix="Install it.")
 
+    encoding = _engine(tmp_path / "data", WordEmbedder(), "on")
+    add(encoding, vault(NOTES))
+    list(encoding.encode())
+    encoding.close()
     engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="on"), SteadyClock(), missing)
-    add(engine, vault(NOTES))
     found = engine.search("harbour")
     assert found.mode == "lexical"
     assert found.results
@@ -114,6 +117,30 @@ def test_without_a_model_words_answer_and_only_meaning_alone_fails(tmp_path: Pat
     assert engine.research_pack("where does kelp grow?").evidence
     with pytest.raises(Unavailable, match="no model"):
         engine.search("harbour", mode="semantic")
+    engine.close()
+
+
+def test_before_anything_is_encoded_words_answer_and_no_model_is_opened(tmp_path: Path, vault: Write) -> None:
+    def unasked() -> Embedder:
+        raise AssertionError("the model was opened")
+
+    engine = Engine(Settings(data_dir=tmp_path / "data"), SteadyClock(), unasked)
+    add(engine, vault(NOTES))
+    found = engine.search("harbour")
+    assert (found.mode, found.warnings) == ("lexical", ())
+    assert engine.research_pack("where does kelp grow?").evidence
+    engine.close()
+
+
+def test_encoding_stops_when_its_time_is_over_and_goes_on_later(tmp_path: Path, vault: Write) -> None:
+    engine = _engine(tmp_path / "data", WordEmbedder(), "on")
+    add(engine, vault({f"{number}.md": f"Note {number} about kelp." for number in range(70)}))
+    *_, first = engine.encode(most_seconds=0.0015)
+    assert isinstance(first, EncodeReport)
+    assert 0 < first.left < 70
+    *_, second = engine.encode()
+    assert isinstance(second, EncodeReport)
+    assert (second.left, first.encoded + second.encoded) == (0, 70)
     engine.close()
 
 

@@ -164,6 +164,10 @@ class VectorIndex(Protocol):
         """Encode with this model from now on; what another one made is dropped."""
         ...
 
+    def has_any(self) -> bool:
+        """Whether any chunk has a vector; cheaper than counting them."""
+        ...
+
     def next_unencoded(self, limit: int) -> UnencodedChunks:
         """The chunks that follow the watermark."""
         ...

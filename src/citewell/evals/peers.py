@@ -18,16 +18,14 @@ import apsw
 from citewell.domain.benchmarks import MissingPeer
 from citewell.domain.errors import Unavailable
 from citewell.evals.collections import CollectionDocument
+from citewell.text.language import STOP_WORDS
 
 INSTALL = "pip install 'citewell[bench]'"
 RRF_K = 60
 RRF_DEPTH = 100
 _WORD = re.compile(r"\w+")
-# Lucene's English list. Without these words SQLite and tantivy rank better, so they are measured without.
-_STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this"
-    " to was will with".split()
-)
+# The long list that our own queries leave out too.
+_STOP_WORDS = STOP_WORDS["en"]
 
 # A query and how many documents to return at most; ids of documents, best first.
 Search = Callable[[str, int], list[str]]
@@ -40,7 +38,7 @@ def bm25s_stemmed(documents: Sequence[CollectionDocument]) -> Search:
     stemmer = _import("Stemmer").Stemmer("english")
 
     def tokens(texts: list[str]) -> Any:
-        return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+        return bm25s.tokenize(texts, stopwords=sorted(_STOP_WORDS), stemmer=stemmer, show_progress=False)
 
     retriever = bm25s.BM25()
     retriever.index(tokens([f"{entry.title} {entry.text}" for entry in documents]), show_progress=False)

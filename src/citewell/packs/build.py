@@ -22,7 +22,7 @@ from citewell.packs.related import opening_row, related_rows
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.fusion import Fused, Results, fuse
-from citewell.retrieval.hybrid import LaneRow
+from citewell.retrieval.hybrid import RESERVED_PLACE, LaneRow, reserved_signal
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
@@ -53,6 +53,7 @@ class _Searched:
     lanes: dict[str, LaneRow]
     report: SemanticReport | None = None
     aliases: AliasExpansion = field(default_factory=AliasExpansion)
+    nearest: str | None = None
 
 
 class PackBuilder:
@@ -138,7 +139,7 @@ class PackBuilder:
             searched.lanes.update({row.key: row for row in found.rows})
             candidates = [replace(row.candidate, score=row.score) for row in found.rows]
             searched.results.append(Results(variant, candidates, found.reach))
-            searched = replace(searched, report=found.report or searched.report)
+            searched = replace(searched, report=found.report or searched.report, nearest=found.nearest)
         first = searched.results[0].candidates if searched.results else []
         aliases = expand_aliases(self._store, plan, first) if searched.results else AliasExpansion()
         if aliases.tried:
@@ -165,7 +166,8 @@ class PackBuilder:
             if kept is None
         ]
         ranked = [row for row in weighed if row is not None]
-        return sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key)), dropped
+        ordered = sorted(ranked, key=lambda row: (-row.weighed.score, row.candidate.document.source_key))
+        return _with_reserved(ordered, searched.nearest), dropped
 
     def _weigh(
         self,
@@ -282,6 +284,19 @@ class PackBuilder:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)
         return tuple(found)
+
+
+def _with_reserved(ranked: list[_Ranked], nearest: str | None) -> list[_Ranked]:
+    """The rows with the one nearest in meaning among the first five, whatever the rest of its signals say."""
+    place = next((n for n, row in enumerate(ranked) if row.candidate.document.source_key == nearest), 0)
+    row = ranked[place] if place >= RESERVED_PLACE else None
+    if row is None or any(signal.name.startswith("excluded:") for signal in row.weighed.signals):
+        return ranked
+    signal = reserved_signal(ranked[RESERVED_PLACE - 1].weighed.score - row.weighed.score)
+    score = round(row.weighed.score + signal.value, 6)
+    weighed = replace(row.weighed, score=score, signals=(*row.weighed.signals, signal))
+    rest = [*ranked[:place], *ranked[place + 1 :]]
+    return [*rest[: RESERVED_PLACE - 1], replace(row, weighed=weighed), *rest[RESERVED_PLACE - 1 :]]
 
 
 def _results(variant: Variant, candidates: Sequence[Candidate]) -> Results:

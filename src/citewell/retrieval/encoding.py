@@ -17,14 +17,15 @@ BATCH = 32
 
 
 def encode_corpus(
-    store: VectorIndex, embedder: Embedder, clock: Clock, batch: int = BATCH
+    store: VectorIndex, embedder: Embedder, clock: Clock, most_seconds: float | None = None, batch: int = BATCH
 ) -> Iterator[EncodeProgress | EncodeReport]:
-    """Encode what lacks a vector; the last event is the report. No transaction is open while the model works."""
+    """Encode what lacks a vector, for so long at most; the last event is the report. No transaction is open while the
+    model works."""
     started = clock.monotonic()
     store.begin(embedder.model_id, embedder.dimension)
     total, done = store.coverage().left, 0
     yield EncodeProgress(0, total)
-    while True:
+    while most_seconds is None or clock.monotonic() - started < most_seconds:
         waiting = store.next_unencoded(batch)
         if not waiting.chunks:
             break

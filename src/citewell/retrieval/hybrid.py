@@ -2,7 +2,8 @@
 
 A row's score is the sum of its signals: its share of the best score by words, and its place between the worst and the
 best similarity, weighted. A row that has what was asked for exactly (a quoted phrase, a handle, a tag, a version) is
-never passed by a row without it that the words ranked lower.
+never passed by a row without it that the words ranked lower. The row nearest in meaning has a place among the first
+five whatever the words say: the best row by words always has the full share, however little it has of the question.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ DEPTH = 100
 # Weights that follow the query (how far the best row leads, how much of it is matched, how far the lanes agree) were no
 # better than this one on queries they were not tuned on.
 _WEIGHT = 0.4
+# The row nearest in meaning stands no lower than this.
+RESERVED_PLACE = 5
+RESERVED = "semantic_reserved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,36 @@ def fuse_lanes(
     ]
     if exact:
         rows = _with_exact_first(rows, [found.candidate.document.source_key for found in lexical], exact)
-    return sorted(rows, key=lambda row: (-row.score, row.key not in exact, row.key))
+    ordered = sorted(rows, key=lambda row: (-row.score, row.key not in exact, row.key))
+    return _with_reserved(ordered, nearest_key(semantic), exact)
+
+
+def nearest_key(semantic: Sequence[Candidate]) -> str | None:
+    """The document nearest in meaning; of several as near, the first by its key."""
+    best = min(semantic, key=lambda candidate: (-candidate.score, candidate.document.source_key), default=None)
+    return best.document.source_key if best else None
+
+
+def _with_reserved(ordered: list[LaneRow], nearest: str | None, exact: Collection[str]) -> list[LaneRow]:
+    """The row nearest in meaning among the first five, or behind the rows that have exactly what was asked for."""
+    place = next((number for number, row in enumerate(ordered) if row.key == nearest), 0)
+    behind = max((number + 1 for number, row in enumerate(ordered[:place]) if row.key in exact), default=0)
+    target = max(RESERVED_PLACE - 1, behind)
+    if place <= target:
+        return ordered
+    lifted = _reserved(ordered[place], ordered[target].score)
+    rest = [row for row in ordered if row.key != nearest]
+    return [*rest[:target], lifted, *rest[target:]]
+
+
+def reserved_signal(gain: float) -> Signal:
+    """Why a row stands in a place that its score alone would not give it."""
+    return Signal(RESERVED, round(max(gain, 0.0), 6), "nearest in meaning, so among the first five")
+
+
+def _reserved(row: LaneRow, score: float) -> LaneRow:
+    signal = reserved_signal(score - row.score)
+    return replace(row, score=round(row.score + signal.value, 6), signals=(*row.signals, signal))
 
 
 def _shares(semantic: Sequence[Candidate]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from citewell.domain.evidence import Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
-from citewell.retrieval.hybrid import DEPTH, LaneRow, compare, fuse_lanes, semantic_weight
+from citewell.retrieval.hybrid import DEPTH, LaneRow, compare, fuse_lanes, nearest_key, semantic_weight
 from citewell.retrieval.lexical import Found, rank
 from citewell.retrieval.semantic import SemanticLane
 from citewell.text.words import index_terms
@@ -35,6 +35,7 @@ class Ranked:
     rows: list[LaneRow]
     report: SemanticReport | None = None
     reach: float = 0.0  # the best score that words alone gave
+    nearest: str | None = None  # the document nearest in meaning, where that counts
 
 
 def by_words(found: Sequence[Found]) -> list[LaneRow]:
@@ -82,7 +83,9 @@ def search_lanes(
     exact = exact_keys(store, query, [row.candidate for row in words] + list(near))
     fused = fuse_lanes(words, near, weight, exact)[:limit]
     report = compare(use, lane.model, weight, [row.key for row in plain], [row.key for row in fused])
-    return Ranked(fused if use == "on" else plain, report, _reach(words))
+    if use != "on":
+        return Ranked(plain, report, _reach(words))
+    return Ranked(fused, report, _reach(words), nearest_key(near))
 
 
 def _reach(found: Sequence[Found]) -> float:

@@ -59,6 +59,11 @@ class VectorStore:
             left = int(fetch_value(connection, "SELECT count(*) FROM chunks WHERE id > ?", (state.last_chunk,)))
         return VectorCoverage(state.model, chunks - left, left)
 
+    def has_any(self) -> bool:
+        """Whether anything is encoded, by whichever model."""
+        with self._database.read() as connection:
+            return read_vector_state(connection).last_chunk > 0
+
     def begin(self, model: str, dimension: int) -> None:
         """Encode with this model from now on; what another one made is dropped."""
         if read_vector_state(self._database.reader()).model == model:

@@ -32,6 +32,7 @@ _SHOWN_PROBLEMS = 10
     help="Leave out files, folders or tags; remembered.",
 )
 @click.option("--watch", is_flag=True, help="Stay and follow the folder until Ctrl-C.")
+@click.option("--no-vectors", is_flag=True, help="Return once the words are indexed; 'citewell embed' does the rest.")
 @click.option("--verbose", "-v", is_flag=True, help="Name each file on stderr once it is safely stored.")
 @json_option
 @click.pass_context
@@ -42,13 +43,15 @@ def add(
     source_type: SourceType | None,
     excludes: tuple[str, ...],
     watch: bool,
+    no_vectors: bool,
     verbose: bool,
     as_json: bool,
 ) -> int:
     """Index notes, saved pages, PDFs and text; run it again to bring the corpus up to date.
 
     Unchanged files cost next to nothing, deleted ones are forgotten, renamed ones keep their key. Your files are only
-    read, never changed.
+    read, never changed. Everything is found by its words at once; then passages are encoded, so that they are found by
+    their meaning too. Ctrl-C loses nothing.
 
     \b
     Examples:
@@ -58,16 +61,16 @@ def add(
       citewell add ~/vault --watch
     """
     if watch:
-        _follow(ctx, paths, collection, source_type, excludes, as_json=as_json)
+        _follow(ctx, paths, collection, source_type, excludes, as_json=as_json, no_vectors=no_vectors)
         return 0
     with engine(ctx) as opened:
         reports = [_add_one(opened, _path(path), collection, source_type, excludes, verbose=verbose) for path in paths]
-        is_whole = encode_after_add(opened)
-    report = _merge(reports)
-    if as_json:
-        print_json(report)
-    else:
-        _print_report(report)
+        report = _merge(reports)
+        if as_json:
+            print_json(report)
+        else:
+            _print_report(report)
+        is_whole = no_vectors or encode_after_add(opened)
     return 0 if is_whole else STOPPED
 
 
@@ -79,6 +82,7 @@ def _follow(
     excludes: tuple[str, ...],
     *,
     as_json: bool,
+    no_vectors: bool,
 ) -> None:
     """Report each change as it comes; with --json one document, when it ends."""
     if len(paths) != 1:
@@ -93,7 +97,7 @@ def _follow(
                 if isinstance(event, AddReport):
                     reports.append(event)
                     note(_changes(event))
-                    if not encode_after_add(opened):
+                    if not no_vectors and not encode_after_add(opened):
                         break
         except KeyboardInterrupt:
             note("Stopped following.")

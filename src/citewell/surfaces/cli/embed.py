@@ -23,8 +23,8 @@ STOPPED = 130  # the exit code of work that was interrupted
 def embed(ctx: click.Context, as_json: bool) -> None:
     """Make the vectors that search by meaning needs, on this machine; run it again to go on where it stopped.
 
-    'citewell add' does this itself where CITEWELL_EMBEDDINGS is shadow or on. Passages without a vector are found by
-    their words.
+    'citewell add' does this itself for up to CITEWELL_ENCODE_MINUTES, unless CITEWELL_EMBEDDINGS is off. Passages
+    without a vector are found by their words.
 
     \b
     Examples:
@@ -41,10 +41,10 @@ def embed(ctx: click.Context, as_json: bool) -> None:
     )
 
 
-def encode(opened: Citewell) -> EncodeReport:
+def encode(opened: Citewell, most_seconds: float | None = None) -> EncodeReport:
     """Encode what is left, with a bar on a terminal."""
     with _bar() as show:
-        for event in opened.corpus.encode():
+        for event in opened.corpus.encode(most_seconds):
             if isinstance(event, EncodeReport):
                 return event
             show(event)
@@ -59,7 +59,9 @@ def encode_after_add(opened: Citewell) -> bool:
     if opened.settings.embeddings == "off":
         return True
     try:
-        encode(opened)
+        left = encode(opened, opened.settings.encode_minutes * 60).left
+        if left:
+            note(f"{left:,} passages are not encoded yet and found by their words. 'citewell embed' goes on.")
     except KeyboardInterrupt:
         left = opened.corpus.vectors_left()
         note(f"Stopped encoding: {left:,} passages left, found by their words meanwhile. 'citewell embed' goes on.")
