@@ -148,6 +148,7 @@ class EntityMaps:
         shown = [one for named in documents if (one := _shown(named, names, keys)) is not None]
         shown.sort(key=lambda one: (not one.is_about, -one.count, one.source_key))
         matches = self._store.count_matches(self._phrases(names), filters)
+        matching = matches.items + matches.sources
         return EntityMap(
             query=query,
             status="found",
@@ -155,7 +156,8 @@ class EntityMaps:
             kind=entity.kind,
             aliases=entity.aliases,
             documents=tuple(shown[:limit]),
-            matching_documents=max(matches.items + matches.sources, len(shown)),
+            # The index knows no capitals: where every match was read, what was seen there counts.
+            matching_documents=len(shown) if matching <= limit else max(matching, len(shown)),
             cooccurring=_beside(documents, names, {one.source_key for one in shown}),
         )
 
