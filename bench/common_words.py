@@ -1,4 +1,4 @@
-"""Writes `synthesis/checking/common_words.py`: how common the stems of English are, counted over public collections.
+"""Writes `text/common_words.py`: how common the stems of English are, counted over public collections.
 
 SciFact is left out, so that what is measured on it owes nothing to its texts. `python bench/common_words.py` from the
 repository.
@@ -27,7 +27,7 @@ _STEP = 2.0
 # A word that stands behind a small letter or a comma is not capitalised for the sake of its sentence.
 _INSIDE = re.compile(r"(?<=[a-z,] )[A-Za-z]{2,}\b")
 _SEEN, _CAPITAL = 3, 0.8
-_PAGE = Path(__file__).resolve().parents[1] / "src/citewell/synthesis/checking/common_words.py"
+_PAGE = Path(__file__).resolve().parents[1] / "src/citewell/text/common_words.py"
 _HEAD = '''"""How common the stems of English are: data, written by `bench/common_words.py` from public collections.
 
 Each line of a group holds stems found in about one of `2 ** group` passages; what is in no group is rarer than all.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
+
 from citewell.corpus.entities import Entity, NamedDocument, entities_of
+from citewell.corpus.names import is_name_like
 from citewell.domain.documents import Document
 from citewell.domain.links import WrittenLink
 
@@ -98,9 +101,12 @@ def test_names_without_capitals_are_found_where_a_title_or_an_alias_makes_them_k
 def test_kinds_come_from_what_documents_say_and_from_the_words_around() -> None:
     found = entities_of(
         [
-            document("Log", "He walked in Kirkhaven. She lives in Kirkhaven. We sailed past Burra Hill."),
-            document("Mail", "Femi Oyelaran wrote to Fjordside Institute about PostgreSQL.", author="Nadia Okafor"),
-            document("Talk", "A chat with Nadia Okafor, then Clara Lund alone."),
+            document("Log", "He arrived in Kirkhaven. She lives in Kirkhaven. We sailed past Burra Hill."),
+            document("Trip", "We went with Clara Lund."),
+            document("Mail", "Femi Oyelaran wrote to Fjordside Institute on Postgres 16.2.", author="Nadia Okafor"),
+            document(
+                "Talk", "A chat with Nadia Okafor, then Clara Lund on Postgres 15.4. Much in Slack with Clara Lund."
+            ),
         ]
     )
     kinds = {entity.name: entity.kind for entity in found}
@@ -109,9 +115,74 @@ def test_kinds_come_from_what_documents_say_and_from_the_words_around() -> None:
         "Burra Hill": "place",
         "Femi Oyelaran": "person",
         "Fjordside Institute": "organisation",
-        "PostgreSQL": "product",
+        "Postgres": "product",
         "Nadia Okafor": "person",
         "Clara Lund": "name",
+    }
+
+
+def test_a_name_of_running_text_alone_needs_two_documents_three_mentions_or_a_kind() -> None:
+    found = entities_of(
+        [
+            document("Log", "We asked Clara Lund. Then came Orla Finn, and Orla Finn, and again Orla Finn."),
+            document("Talk", "A call with Tove Berg."),
+            document("Mail", "A letter for Tove Berg, and Dr Ines Roth was there."),
+        ]
+    )
+    assert {entity.name for entity in found} == {"Tove Berg", "Orla Finn", "Ines Roth"}
+    assert "Clara Lund" in {
+        entity.name for entity in entities_of([document("Log", "We asked Clara Lund.")], "Clara Lund")
+    }
+
+
+def test_two_words_that_also_stand_alone_are_no_person_for_that() -> None:
+    """Nothing says that Syncthing Android speaks, is called Mr, or is tagged as a person."""
+    text = (
+        "We run Syncthing Android on it. On the laptop it is Syncthing, and the phone is Android, never Android Auto."
+    )
+    found = entities_of([document("Phone", text), document("Laptop", text)])
+    assert {entity.name: entity.kind for entity in found}["Syncthing Android"] == "name"
+    assert not [entity.name for entity in found if entity.kind == "person"]
+
+
+def test_labels_and_function_words_are_no_names() -> None:
+    text = """I'm glad, and I've said that I'd go. Note: see below. [Learn more](x) or press **Update** then Save.
+
+    | Purpose | Display Name |
+
+    It was fine.) However, the Linux-based ones were True, and the Hiring Manager was told by the hiring manager."""
+    assert entities_of([document("One", text), document("Two", text), document("Three", text)]) == []
+
+
+@pytest.mark.parametrize("title", ["2018 April", "Week 12", "2024-05-01", "What is RSS?"])
+def test_dates_and_questions_name_nothing(title: str) -> None:
+    assert not is_name_like(title)
+
+
+def test_linked_notes_come_before_names_of_running_text() -> None:
+    link = WrittenLink("wikilink", "Big Maggie", None, 0, 5, "note:big-maggie", "Big Maggie")
+    found = entities_of(
+        [
+            document("Big Maggie", "Our turbine."),
+            document("One", "A talk with Tove Berg.", links=(link,)),
+            document("Two", "A talk with Tove Berg."),
+        ]
+    )
+    assert [(entity.name, len(entity.mentions)) for entity in found] == [("Big Maggie", 1), ("Tove Berg", 2)]
+
+
+def test_the_text_of_a_link_takes_no_mentions_from_what_texts_call_so() -> None:
+    link = WrittenLink("markdown", "tools/etiquette", "Slack", 0, 5, "note:slack-etiquette", "Chat Etiquette")
+    found = entities_of(
+        [
+            document("Chat Etiquette", "Be kind."),
+            document("One", "We talk in Slack, and Slack is slow.", links=(link,)),
+            document("Two", "We moved from Slack."),
+        ]
+    )
+    assert {entity.name: dict(entity.mentions) for entity in found} == {
+        "Chat Etiquette": {"note:one": 1},
+        "Slack": {"note:one": 2, "note:two": 1},
     }
 
 

@@ -153,3 +153,23 @@ def test_a_word_that_names_nothing_is_not_made_into_an_entity(corpus: Engine) ->
 def test_an_empty_corpus_knows_no_name(engine: Engine) -> None:
     with pytest.raises(NotFound):
         engine.entity_map("Kirkhaven")
+
+
+def test_words_that_only_another_language_stems_alike_hide_no_mention(
+    engine: Engine, vault: Write, add_path: AddPath
+) -> None:
+    """A French note makes "git" a stem of Gitea; the notes on git must not crowd out those that name Gitea."""
+    notes: dict[str, str | bytes] = {f"git {n}.md": "git git git. We use git for it, and git again." for n in range(30)}
+    french = (
+        "La maison est au nord de l'île, et le phare se voit depuis la plage quand il n'y a pas de brume sur la mer."
+    )
+    filler = "The tide gauge at the quay was read by hand every morning before the mail boat came in. " * 10
+    notes |= {
+        "Phare.md": french,
+        "Hosting.md": f"{filler}Our code lives on Gitea, by choice.",
+        "Ops.md": f"{filler}A move to Gitea is due.",
+    }
+    add_path(vault(notes))
+    found = engine.entity_map("Gitea")
+    assert counts(found) == {"note:vault/hosting": 1, "note:vault/ops": 1}
+    assert found.matching_documents == 2

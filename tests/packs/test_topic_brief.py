@@ -106,7 +106,7 @@ def test_an_empty_corpus_a_single_document_and_an_unknown_topic_are_no_errors(
     engine: Engine, vault: Write, add_path: AddPath
 ) -> None:
     assert engine.topic_brief("kelp").nodes == ()
-    add_path(vault({"One.md": "Kelp is cut in June by Agnes Tulloch."}))
+    add_path(vault({"One.md": "Kelp is cut in June by Dr Agnes Tulloch."}))
     brief = engine.topic_brief("kelp")
     assert [node.id for node in brief.nodes] == ["note:vault/one", "entity:agnes tulloch"]
     assert [(edge.relationship, edge.weight) for edge in brief.edges] == [("mentions", 1)]

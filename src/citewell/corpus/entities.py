@@ -21,6 +21,8 @@ from citewell.domain.links import WrittenLink
 from citewell.domain.topics import Alias, AliasOrigin, EntityKind
 from citewell.text.language import is_stop_word
 
+_LEAST_MENTIONS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class NamedDocument:
@@ -49,6 +51,7 @@ class Entity:
     aliases: tuple[Alias, ...]
     mentions: Mapping[str, int]
     about: tuple[str, ...] = ()
+    is_linked: bool = False
 
     @property
     def key(self) -> str:
@@ -69,6 +72,7 @@ class _Gathered:
     aliases: dict[str, Alias] = field(default_factory=dict)
     mentions: Counter[str] = field(default_factory=Counter)
     about: dict[str, EntityKind | None] = field(default_factory=dict)
+    is_linked: bool = False
 
 
 class _Register:
@@ -91,6 +95,15 @@ class _Register:
 
     def knows(self, key: str) -> bool:
         return self.owner(key) in self.entities
+
+    def is_disputed(self, key: str) -> bool:
+        """Whether several documents give themselves this name."""
+        return key in self._disputed
+
+    def is_named(self, key: str) -> bool:
+        """Whether running text names this by itself."""
+        held = self.entities.get(self.owner(key))
+        return held is not None and bool(held.mentions)
 
     def add_alias(self, key: str, name: str, origin: AliasOrigin, source_key: str | None) -> None:
         """`name` is another name of the entity `key`."""
@@ -116,6 +129,7 @@ class _Register:
             target.kinds += other.kinds
             target.mentions += other.mentions
             target.aliases = {**other.aliases, **target.aliases}
+            target.is_linked = target.is_linked or other.is_linked
 
 
 def entities_of(documents: Sequence[NamedDocument], asked: str | None = None) -> list[Entity]:
@@ -134,13 +148,37 @@ def entities_of(documents: Sequence[NamedDocument], asked: str | None = None) ->
     for named in documents:
         for mention in found[named.key]:
             _count(register, named.key, mention, vouched)
+    for named in documents:
         _count_links(register, named)
     for named in documents:
         _introduced(register, named)
     _count_uncased(register, documents)
     _join_short_forms(register)
-    made = [_entity(key, gathered) for key, gathered in register.entities.items() if gathered.mentions]
-    return sorted(made, key=lambda one: (-len(one.mentions), one.kind == "name", -one.total, one.key))
+    shown = {
+        key: one
+        for key, one in register.entities.items()
+        if one.mentions and (asked or register.is_disputed(key) or _has_evidence(one))
+    }
+    made = [_entity(key, gathered) for key, gathered in shown.items()]
+    return sorted(
+        made, key=lambda one: (not one.is_linked, -len(one.mentions), one.kind == "name", -one.total, one.key)
+    )
+
+
+def _has_evidence(gathered: _Gathered) -> bool:
+    """A name from running text alone must stand in two documents, or three times, or show what it names."""
+    is_often = len(gathered.mentions) > 1 or gathered.mentions.total() >= _LEAST_MENTIONS
+    is_introduced = any(alias.origin != "short_form" for alias in gathered.aliases.values())
+    return _is_made_known(gathered) or is_often or is_introduced or _kind_of(gathered) != "name"
+
+
+def _is_made_known(gathered: _Gathered) -> bool:
+    """Whether a document, a link or an alias makes it a name, and not its spelling alone."""
+    return (
+        bool(gathered.about)
+        or gathered.is_linked
+        or any(one.origin == "front_matter" for one in gathered.aliases.values())
+    )
 
 
 def _register_document(register: _Register, named: NamedDocument) -> None:
@@ -216,12 +254,15 @@ def _count_links(register: _Register, named: NamedDocument) -> None:
         if not reads_as_name(name) and not (held is not None and _is_known(held)):
             continue
         gathered = register.entity(key)
+        gathered.is_linked = True
         gathered.mentions[named.key] += 1
         gathered.spellings[name] += 1
         if kind := kind_of_document((), link.target_path, ""):
             gathered.kinds[kind] += 3
         shown = (link.alias or "").strip()
-        if shown and is_name_like(shown) and name_key(shown) != key and _looks_like_name(shown):
+        # "[Slack](tools/slack-etiquette)": what texts name by itself is not what a link of that text leads to.
+        is_own = _is_person(gathered) or not register.is_named(name_key(shown))
+        if is_own and is_name_like(shown) and name_key(shown) != key and _looks_like_name(shown):
             register.add_alias(key, shown, "link", named.key)
 
 
@@ -273,9 +314,14 @@ def _join_short_forms(register: _Register) -> None:
 
 
 def _goes_by_both(register: _Register, gathered: _Gathered, parts: Sequence[str]) -> bool:
-    """Ilse Brandvold is a person where texts also say Ilse, and also Brandvold."""
-    alone = [register.entities.get(part) for part in parts]
-    return len(parts) == 2 and _kind_of(gathered) == "name" and all(one and not one.title for one in alone)
+    """Ilse Brandvold is a person where texts also say Ilse, and also Brandvold, and one of them speaks."""
+    alone = [one for part in parts if (one := register.entities.get(part)) is not None and not one.title]
+    speaks = any(one.kinds["person"] for one in (gathered, *alone))
+    return len(parts) == 2 and len(alone) == 2 and _kind_of(gathered) == "name" and speaks
+
+
+def _is_person(gathered: _Gathered) -> bool:
+    return _kind_of(gathered) == "person"
 
 
 def _entity(key: str, gathered: _Gathered) -> Entity:
@@ -286,7 +332,7 @@ def _entity(key: str, gathered: _Gathered) -> Entity:
     aliases += [Alias(text, "spelling") for text in sorted(gathered.spellings) if name_key(text) not in known]
     ordered = tuple(sorted(aliases, key=lambda alias: (alias.origin, alias.name)))
     mentions = dict(sorted(gathered.mentions.items()))
-    return Entity(name, _kind_of(gathered), ordered, mentions, tuple(sorted(gathered.about)))
+    return Entity(name, _kind_of(gathered), ordered, mentions, tuple(sorted(gathered.about)), _is_made_known(gathered))
 
 
 def _spelled(gathered: _Gathered, key: str) -> str:
@@ -304,5 +350,13 @@ def _kind_of(gathered: _Gathered) -> EntityKind:
 
 
 def _is_enough(kind: EntityKind, count: int, gathered: _Gathered) -> bool:
-    # "in X" is said of more than places: once is chance.
-    return kind != "place" or (count > 1 and 4 * count >= gathered.mentions.total()) or count > 2
+    """Once may be chance: "near Slack", "Topic 2.1", "the Guide says"."""
+    match kind:
+        case "place":
+            return count > 1
+        case "product":
+            return count > 1 and 4 * count >= gathered.mentions.total()
+        case "person":
+            return count > 1 or len(gathered.mentions) == 1 or 4 * count >= gathered.mentions.total()
+        case _:
+            return True

@@ -42,10 +42,15 @@ ORGANISATION_WORDS = frozenset(
 )
 HONORIFICS = frozenset("dr prof professor mr mrs ms sir dame rev captain capt herr frau mme madame don doña".split())
 SPEAKS_AFTER = re.compile(
-    r"['’]?\s(?:said|says|wrote|writes|told|tells|asked|asks|thinks|thought|replied|emailed|called|sagt|sagte|schrieb|dit"
+    r"['’]?\s(?:said|says|wrote|writes|told|tells|asked|asks|thinks|thought|replied|emailed|sagt|sagte|schrieb|dit"
     r"|écrit|dijo|escribió)\b"
 )
-LOCATED_BEFORE = re.compile(r"(?<!\w)(?:in|near|towards|outside|nahe|près de|cerca de)\s$", re.IGNORECASE)
+# Not "in": that is said of programs, departments and languages as well.
+LOCATED_BEFORE = re.compile(
+    r"(?<!\w)(?:near|towards|outside|(?:lives?|lived|living|born|stayed|arrived|landed) in"
+    r"|(?:moved|sailed|flew|travelled|trip) to|nahe|près de|cerca de)\s$",
+    re.IGNORECASE,
+)
 
 
 def kind_of_document(tags: Iterable[str], note_path: str | None, source_type: str) -> EntityKind | None:
@@ -54,7 +59,10 @@ def kind_of_document(tags: Iterable[str], note_path: str | None, source_type: st
         kind = _kind_of_words(_TAG_PART.split(folded_text(tag)))
         if kind:
             return kind
-    folders = folded_text(note_path or "").split("/")[:-1]
+    # Folders of tools and products hold manuals and advice as well.
+    folders = [
+        folder for folder in folded_text(note_path or "").split("/")[:-1] if folder not in _KIND_WORDS["product"]
+    ]
     return _kind_of_words(reversed(folders)) or ("project" if source_type == "github" else None)
 
 
@@ -67,14 +75,12 @@ def _kind_of_words(words: Iterable[str]) -> EntityKind | None:
 
 
 def kind_of_spelling(words: list[str]) -> EntityKind | None:
-    """What the name itself says: its last word, a hump inside a word, a model number."""
+    """What the name itself says by its last word: Burra Hill, Skelday Energy Ltd."""
     last = folded_text(words[-1])
     if len(words) > 1 and last in PLACE_WORDS:
         return "place"
     if len(words) > 1 and last in ORGANISATION_WORDS:
         return "organisation"
-    if any(is_camel(word) or _is_model_number(word) for word in words):
-        return "product"
     return None
 
 
@@ -83,7 +89,3 @@ def is_camel(word: str) -> bool:
     if len(word) < 4 or not any(left.islower() and right.isupper() for left, right in pairwise(word)):
         return False
     return not word.startswith(("Mc", "Mac", "O’", "O'", "De", "Di", "La", "Le", "Van", "Fitz"))
-
-
-def _is_model_number(word: str) -> bool:
-    return word[0].isupper() and any(character.isdigit() for character in word)

@@ -22,18 +22,27 @@ from citewell.corpus.entity_kinds import (
 )
 from citewell.corpus.names import MAX_NAME_CHARS
 from citewell.domain.topics import EntityKind
+from citewell.text.common_words import COMMON, NAMES
 from citewell.text.folding import folded_text
-from citewell.text.language import is_stop_word
+from citewell.text.language import is_stop_word, stemmer_for
 
-_WORD = re.compile(r"[^\W\d_][\w'’-]*+")
+# A number may open a name: 18F, 3M. Initials are one word: U.S.
+_WORD = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,4}(?=\s)|(?:(?<![\w.,])\d{1,4}(?=[^\W\d_]))?[^\W\d_][\w'’-]*+")
 _HANDLE = re.compile(r"(?<![\w@./])@(?=[\w.-]{0,30}[^\W\d_])(\w[\w.-]{0,38}\w|\w)")
+# In an address what follows the name belongs to it no more; in running text a path is no repository.
 _REPOSITORY = re.compile(
-    r"(?<![\w/@.:-])(?:https?://github\.com/)?([a-zA-Z0-9][\w-]{1,38}/[a-zA-Z0-9][\w.-]{1,60}[\w-])(?![\w/])"
+    r"(?<![\w/@.:-])(?P<site>https?://github\.com/)?(?P<name>[a-zA-Z0-9][\w-]{1,38}/[a-zA-Z0-9][\w.-]{1,60}[\w-])"
+    r"(?![\w-])(?(site)|(?!/))"
 )
 _HIDDEN = re.compile(
     r"https?://\S+|\[\[[^\[\]\n]{1,300}\]\]|\]\([^()\n]{0,500}\)|`[^`\n]{1,300}`|<[^<>\n]{1,300}>", re.IGNORECASE
 )
-_STARTS = re.compile(r"(?:^|[.!?:;…|。！？]\s*[\"'“‘(*_]*|\n[\W\d]*|\n\W*\[.\]\s)$")
+# After these a capital says nothing: the start of a sentence, line or cell, of the text of a link or of bold print.
+_STARTS = re.compile(
+    r"(?:^|[.!?:;…|。！？][\"'”’)\]*_\0]*\s*[\"'“‘(*_\[]*|\n[\W\d]*|\n\W*\[.\]\s|[\[>]|\*\*|__|[\"“‘«]|\s[–—-]\s)$"
+)
+# A name that has become a describing word: Linux-based, TTS-wide.
+_DESCRIBES = re.compile(r"[-‑](?:based|like|wide|only|specific|related|style|compatible|driven|free|ready|level|side)$")
 _VERSION = re.compile(r"\sv?\d+(?:\.\d+)+(?!\w)")
 _PARTICLES = frozenset("of the de da di do dos du del della des der den van von la le el al bin ibn y".split())
 _ARTICLES = frozenset("the la le el den".split())  # inside a name only after another particle: `Isle of the Dead`
@@ -49,7 +58,10 @@ _NO_NAMES = frozenset(
     """january february march april may june july august september october november december monday tuesday wednesday
     thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn winter
     christmas easter januar februar marz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag
-    samstag sonntag table figure fig section chapter page appendix""".split()
+    samstag sonntag table figure fig section chapter page appendix am pm
+    true false none null nil todo fixme note notes tip tips warning warnings caution important example examples faq ok
+    admin back cancel click close copy create delete disable download edit enable enter exit help home login logout menu
+    next open password previous remove save search select settings sign submit update upload user username""".split()
 )
 # Languages that capitalise every noun.
 _ALL_NOUNS = frozenset({"de"})
@@ -91,9 +103,13 @@ class Spelling:
                     continue
                 if word[0].islower():
                     lower[_key(word)] += 1
-                elif word[0].isupper() and not _is_first(text, match.start()):
+                elif _is_capital(word) and not _is_first(text, match.start()):
                     upper[_key(word)] += 1
         return cls(lower, upper)
+
+    def is_common(self, key: str) -> bool:
+        """Whether a word is one of the language: written small more often than by chance."""
+        return self.lower[key] > 1 and self.is_ordinary(key)
 
     def is_ordinary(self, key: str) -> bool:
         """Whether a word is no name of its own: a name is now and then typed in lower case, a noun mostly is."""
@@ -130,10 +146,11 @@ def _without_fences(text: str) -> str:
 
 def _repositories(text: str) -> Iterator[Mention]:
     for match in _REPOSITORY.finditer(text):
-        owner, _, name = match[1].partition("/")
-        linked = match.group() != match[1]
+        owner, _, name = match["name"].partition("/")
+        linked = match["site"] is not None
         if linked or (_is_made_up(owner) or _is_made_up(name)):
-            yield Mention(match[1].removesuffix(".git"), "project", match.start(1), match.end(1), is_weak=not linked)
+            shown = match["name"].removesuffix(".git")
+            yield Mention(shown, "project", *match.span("name"), is_weak=not linked)
 
 
 def _is_made_up(part: str) -> bool:
@@ -151,7 +168,7 @@ def _runs(text: str) -> Iterator[list[re.Match[str]]]:
         if word.end() - word.start() > MAX_NAME_CHARS:
             joined, capital = False, False
         else:
-            capital = word.group()[0].isupper() or is_camel(word.group())
+            capital = _is_capital(word.group()) or is_camel(word.group())
         if capital and joined:
             run += [*particles, word]
             particles = []
@@ -186,9 +203,10 @@ def _from_run(text: str, run: Sequence[re.Match[str]], language: str | None, spe
         first_in_sentence = _is_first(text, words[0].start())
         titled = folded_text(words[0].group()) in HONORIFICS
         names = words[1:] if titled else words
-        if first_in_sentence and not titled and _is_ordinary(names[0].group(), spelling):
+        is_opened = first_in_sentence and not titled and _is_ordinary(names[0].group(), spelling)
+        if is_opened and (len(names) < 2 or _key(names[0].group()) in _OPENERS):
             names = _from_capital(names[1:])
-            first_in_sentence = False
+            first_in_sentence = is_opened = False
         if not names or len(names) > 7:
             continue
         start, end = names[0].start(), _end(names[-1])
@@ -197,8 +215,10 @@ def _from_run(text: str, run: Sequence[re.Match[str]], language: str | None, spe
             continue
         weak = _is_weak(text, names, language, spelling, first_in_sentence=first_in_sentence) and not titled
         kind = "person" if titled else _kind(text, names, start, end)
-        doubtful = first_in_sentence and len(names) > 1 and _key(names[0].group()) not in spelling.upper
-        yield Mention(name, kind, start, end, weak, names[1].start() if doubtful else None)
+        # "Digital Analytics Program" opening a sentence: other places tell whether its first word belongs to it.
+        doubtful = is_opened or (first_in_sentence and len(names) > 1 and _key(names[0].group()) not in spelling.upper)
+        rest = _from_capital(names[1:]) if doubtful else []
+        yield Mention(name, kind, start, end, weak or is_opened, rest[0].start() if rest else None)
 
 
 def _without_fillers(run: Sequence[re.Match[str]], language: str | None) -> Iterator[list[re.Match[str]]]:
@@ -214,6 +234,8 @@ def _without_fillers(run: Sequence[re.Match[str]], language: str | None) -> Iter
         filler = (
             folded in _NO_NAMES
             or folded in _UNITS
+            or _is_shortened(folded, languages)
+            or _DESCRIBES.search(word.group()) is not None
             or (is_stop_word(folded, languages) and len(folded) > 1)
             or folded == "i"
             or alone
@@ -254,13 +276,18 @@ def _is_weak(
     *,
     first_in_sentence: bool,
 ) -> bool:
-    shouted = all(word.group().isupper() and len(word.group()) > 1 for word in words)
+    shouted = all(_is_shouted(word.group()) for word in words)
     if shouted or _is_heading(text, words[0].start()):
         return True
-    if len(words) > 1 or is_camel(words[0].group()):
+    if is_camel(words[0].group()):
         return False
-    key = _key(words[0].group())
-    return first_in_sentence or language in _ALL_NOUNS or spelling.is_ordinary(key) or len(key) < 3
+    keys = [_key(word.group()) for word in words if word.group() not in _PARTICLES]
+    if len(words) > 1:  # "Hiring Manager": words that are mostly written small are a label and no name
+        is_label = len(keys) == 2 and all(_is_common(key, language) for key in keys)
+        return is_label or all(spelling.is_common(key) for key in keys)
+    key = keys[0] if keys else ""
+    is_usual = spelling.is_ordinary(key) or _is_common(key, language) or len(key) < 3
+    return first_in_sentence or language in _ALL_NOUNS or is_usual
 
 
 def _kind(text: str, words: Sequence[re.Match[str]], start: int, end: int) -> EntityKind | None:
@@ -271,11 +298,32 @@ def _kind(text: str, words: Sequence[re.Match[str]], start: int, end: int) -> En
         return "person"
     if _VERSION.match(text, end):
         return "product"
-    return "place" if LOCATED_BEFORE.search(text[max(0, start - 12) : start]) else None
+    return "place" if LOCATED_BEFORE.search(text[max(0, start - 16) : start]) else None
+
+
+def _is_common(key: str, language: str | None) -> bool:
+    """Whether English writes this word small as a rule, whatever these few texts do."""
+    stem = stemmer_for("en")(key)
+    return (language or "en") == "en" and stem in COMMON and stem not in NAMES
+
+
+def _is_capital(word: str) -> bool:
+    return word.lstrip("0123456789")[:1].isupper()
+
+
+def _is_shouted(word: str) -> bool:
+    """`OPM`, `SSDs`."""
+    return len(word) > 1 and (word.isupper() or (word[:-1].isupper() and word.endswith("s") and len(word) > 2))
+
+
+def _is_shortened(folded: str, languages: tuple[str, ...]) -> bool:
+    """`I've`, `don't`, `that's`: a function word with something cut off."""
+    head, mark, _ = folded.partition("'")
+    return bool(mark) and (head == "i" or is_stop_word(head, languages) or folded.endswith("n't"))
 
 
 def _is_first(text: str, at: int) -> bool:
-    return _STARTS.search(text[max(0, at - 6) : at]) is not None if at else True
+    return _STARTS.search(text[max(0, at - 10) : at]) is not None if at else True
 
 
 def _is_heading(text: str, at: int) -> bool:

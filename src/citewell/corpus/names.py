@@ -15,7 +15,11 @@ from citewell.text.folding import fold, folded_text
 MAX_NAME_CHARS = 80
 _EDGES = " \t\n\"'“”‘’«»*_`.,;:!?…"
 _QUALIFIER = re.compile(r"\s*[(（][^()（）]{1,80}[)）]$")
-_DATE_LIKE = re.compile(r"[\d\s./:_-]*$")
+# Beside figures a month is a date; alone it may be a person: April, May.
+_DATE_LIKE = re.compile(
+    r"[\s./:_-]*$|(?=\D*\d)(?:[\d\s.,/:_-]|(?:january|february|march|april|may|june|july|august|september|october|november"
+    r"|december|week)\b)*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,10 @@ def base_name(name: str) -> str:
 
 
 def is_name_like(name: str) -> bool:
-    """Whether a title can name something: neither a date, nor a sentence, nor a single character."""
+    """Whether a title can name something: neither a date, nor a question, nor a sentence, nor a single character."""
     key = name_key(name)
+    if name.rstrip().endswith(("?", "？")):
+        return False
     short = 2 <= len(key) <= MAX_NAME_CHARS and len(key.split()) <= 6
     return short and _DATE_LIKE.match(key) is None
 

@@ -7,7 +7,7 @@ several things answer to it they are listed, never chosen between. It reads the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.corpus.aliases import abbreviations
 from citewell.corpus.entities import Entity, NamedDocument, entities_of
@@ -148,6 +148,7 @@ class EntityMaps:
         shown = [one for named in documents if (one := _shown(named, names, keys)) is not None]
         shown.sort(key=lambda one: (not one.is_about, -one.count, one.source_key))
         matches = self._store.count_matches(self._phrases(names), filters)
+        matching = matches.items + matches.sources
         return EntityMap(
             query=query,
             status="found",
@@ -155,7 +156,8 @@ class EntityMaps:
             kind=entity.kind,
             aliases=entity.aliases,
             documents=tuple(shown[:limit]),
-            matching_documents=max(matches.items + matches.sources, len(shown)),
+            # The index knows no capitals: where every match was read, what was seen there counts.
+            matching_documents=len(shown) if matching <= limit else max(matching, len(shown)),
             cooccurring=_beside(documents, names, {one.source_key for one in shown}),
         )
 
@@ -187,8 +189,16 @@ class EntityMaps:
         return self._read([(document, places[document.source_key]) for document in found])
 
     def _mentioning(self, names: Sequence[str], filters: Filters, limit: int) -> list[tuple[Document, int]]:
-        candidates = self._store.rank(self._phrases(names), filters, limit)
-        return [(found.document, found.chunk.start) for found in candidates]
+        """Documents with one of these names, each with where. Stems of other languages ("git" for Gitea) come last."""
+        whole = self._phrases(names)
+        most = max((len(phrase.forms) for phrase in whole.phrases), default=0)
+        places: dict[str, tuple[Document, int]] = {}
+        for number in range(most):
+            phrases = (replace(phrase, forms=phrase.forms[number : number + 1]) for phrase in whole.phrases)
+            query = LexicalQuery((), tuple(phrase for phrase in phrases if phrase.forms))
+            for found in self._store.rank(query, filters, limit):
+                places.setdefault(found.document.source_key, (found.document, found.chunk.start))
+        return list(places.values())[:limit]
 
     def _phrases(self, names: Sequence[str]) -> LexicalQuery:
         languages = self._store.languages()

@@ -23,9 +23,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from citewell.synthesis.checking.common_words import COMMON, NAMES
 from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
+from citewell.text.common_words import COMMON, NAMES
 from citewell.text.language import is_stop_word
 
 _NO_NAMES = frozenset(

@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citewell.domain.answers import PreparedSynthesis
-from citewell.synthesis.checking.common_words import COMMON, RAREST
 from citewell.synthesis.checking.tokens import content_stems
+from citewell.text.common_words import COMMON, RAREST
 from citewell.text.sentences import sentences
 
 # How far the evidence itself decides, beside English at large.
