@@ -26,7 +26,7 @@ from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult
 from citewell.packs.document_views import DocumentViews, no_document
 from citewell.packs.options import OPTION_PROFILES, PackOptions, ProfileName, check_between, checked_topic
 from citewell.packs.related import related_rows
-from citewell.packs.searching import Searcher
+from citewell.packs.search import Searcher
 from citewell.planning.normalizer import check_question
 from citewell.settings import Settings, secret_values
 from citewell.text.canonical import canonicalize

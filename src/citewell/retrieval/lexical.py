@@ -10,13 +10,13 @@ from citewell.domain.errors import CitewellError
 from citewell.domain.evidence import Signal
 from citewell.domain.ports import Candidate, Reranker, RerankQuery, RerankText
 from citewell.domain.queries import Filters, LexicalQuery
+from citewell.retrieval.proximity_rerank import CANDIDATES, ProximityReranker
 from citewell.retrieval.rows import rarity, term_chunks
-from citewell.retrieval.second_look import CANDIDATES, SecondLook
 
 # Which reranker a row's place is due to, where it is not the one that is always there.
 UNAVAILABLE = "reranker_unavailable"
 PROVENANCE = ("cross_encoder", UNAVAILABLE)
-_SHIPPED = SecondLook()
+_SHIPPED = ProximityReranker()
 
 
 @dataclass(frozen=True, slots=True)

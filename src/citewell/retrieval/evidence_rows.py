@@ -13,7 +13,7 @@ from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_man
 from citewell.retrieval.spelling import Respelled
 
 
-def show_rows(
+def evidence_rows(
     store: CorpusReader,
     query: LexicalQuery,
     ranked: Sequence[LaneRow],

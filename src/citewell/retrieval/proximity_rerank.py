@@ -31,7 +31,7 @@ _MOST = 1_000
 _REPEATED = (0.0, *(1.0 + math.log(count) for count in range(1, _MOST + 1)))
 
 
-class SecondLook:
+class ProximityReranker:
     """The second look as a reranker."""
 
     name = "second look"

@@ -16,9 +16,9 @@ from citewell.planning.exclusions import take_exclusions
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
 from citewell.planning.spelling import doubtful_words
+from citewell.retrieval.evidence_rows import evidence_rows
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, Ranked, by_meaning, search_lanes
-from citewell.retrieval.search import show_rows
 from citewell.retrieval.spelling import respell
 
 # How many rows are looked at for each that is shown, where the query leaves something out.
@@ -62,7 +62,7 @@ class Searcher:
                 found = search_lanes(*put, self._reranker)
             if kept.concepts:
                 found = replace(found, rows=self._without(kept.concepts, found.rows)[:limit])
-            rows = show_rows(self._corpus, spelled.query, found.rows, max_chars, spelled)
+            rows = evidence_rows(self._corpus, spelled.query, found.rows, max_chars, spelled)
             eligible = self._corpus.eligible_documents(filters)
         report = found.report
         is_hybrid = report is not None and report.use == "on" and not report.problem
