@@ -63,7 +63,8 @@ def _print_search(found: SearchResult, explain: bool) -> None:
         return
     for number, row in enumerate(found.results, start=1):
         print_row(number, row, explain)
-    print_text(style(f"{len(found.results)} documents in {found.took_ms:.0f} ms", "dim"))
+    count = len(found.results)
+    print_text(style(f"{count} {'document' if count == 1 else 'documents'} in {found.took_ms:.0f} ms", "dim"))
     if explain and found.semantic is not None and not found.semantic.problem:
         _print_semantic(found.semantic)
 
