@@ -29,6 +29,7 @@ ENTITIES = "declares entities of its own: not read"
 # What must not be indexed, and a piece of the reason; everything else is text, however odd.
 REFUSED = {
     "pdf/double-flate.pdf": "no text layer",
+    "pdf/nested-forms.pdf": "brought its reader down",
     "pdf/kids-cycle.pdf": "not a readable PDF",
     "pdf/100k-pages.pdf": "no text layer",
     "pdf/encrypted.pdf": "encrypted",

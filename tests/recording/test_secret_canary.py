@@ -29,10 +29,11 @@ from support.model_server import ScriptedModelServer
 pytestmark = pytest.mark.slow
 
 KEY = "sk-canary/Tide+7f3a9Q=="
+TAG = KEY.rstrip("=")
 PASTED = "pasted-Bearer-token-55a1"
 COOKIE = "0c00k1e5e551on"
 NOTES = {
-    "Lamp.md": f"---\ntags: [lamp, {KEY.rstrip('=')}]\n---\n# Lamp {KEY}\n"
+    "Lamp.md": f"---\ntags: [lamp, {TAG}]\n---\n# Lamp {KEY}\n"
     f"The lamp was lit by Josiah Pell in 1859. The key of the lamp is {KEY} and Josiah Pell kept it.\n",
     f"{KEY}.md": "# Log\nThe log of the lamp says Josiah Pell lit it each night. See [[Lamp]].\n",
     "Requests.md": "# Requests\nHow the lamp was asked over the wire by Josiah Pell:\n\n"
@@ -176,7 +177,8 @@ def test_masked_quotes_are_exactly_as_long_as_what_they_stand_for(
     span = row["span"]
     stored = stored_text(said, span["content_hash"])[span["start"] : span["end"]]
     assert KEY in stored
-    assert row["text"] == stored.replace(KEY, "•" * len(KEY))
+    # A tag is the key as a tag can be written: it is masked in that form too.
+    assert row["text"] == stored.replace(KEY, "•" * len(KEY)).replace(TAG, "•" * len(TAG))
     for citation in result["citations"]:
         assert citation["span"]["end"] - citation["span"]["start"] == len(citation["quote"])
 
