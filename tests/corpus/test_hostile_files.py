@@ -27,9 +27,11 @@ AddPath = Callable[..., AddReport]
 
 ENTITIES = "declares entities of its own: not read"
 # What must not be indexed, and a piece of the reason; everything else is text, however odd.
-REFUSED = {
-    "pdf/double-flate.pdf": "no text layer",
-    "pdf/nested-forms.pdf": "brought its reader down",
+LIMITED = "brought its reader down"
+REFUSED: dict[str, str | tuple[str, ...]] = {
+    # What unpacks to gigabytes meets its reader's limit of memory, or ends before it.
+    "pdf/double-flate.pdf": ("no text layer", LIMITED),
+    "pdf/nested-forms.pdf": ("no text layer", LIMITED),
     "pdf/kids-cycle.pdf": "not a readable PDF",
     "pdf/100k-pages.pdf": "no text layer",
     "pdf/encrypted.pdf": "encrypted",
@@ -43,6 +45,14 @@ REFUSED = {
     **{f"xml/{attack}.svg": "not imported yet" for attack in ("laughs", "outside")},
     **{f"xml/{attack}.{kind}": ENTITIES for attack in ("laughs", "outside") for kind in ("opml", "rss", "xml", "docx")},
 }
+
+
+def _known(path: str) -> tuple[str, ...]:
+    """The reasons a file may be refused for."""
+    reasons = REFUSED[path]
+    return (reasons,) if isinstance(reasons, str) else reasons
+
+
 NAMES = [name for name, _ in hostile_files()]
 
 
@@ -70,7 +80,8 @@ def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked
     assert files.keys() == {*NAMES, "a-good.md", "z.md"}
     refused = {path: file.reason for path, file in files.items() if file.status in ("skipped", "failed")}
     assert refused.keys() == REFUSED.keys()
-    assert [path for path, reason in refused.items() if REFUSED[path] not in reason] == []
+    unclear = [path for path, reason in refused.items() if not any(words in reason for words in _known(path))]
+    assert unclear == []
     assert [engine.search(words).results[0].note_path for words in ("first good", "last")] == ["a-good.md", "z.md"]
 
 
