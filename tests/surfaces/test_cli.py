@@ -385,7 +385,7 @@ def test_the_demo_needs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     done = Program(tmp_path).run("demo", HOME=str(tmp_path / "home"), XDG_DATA_HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr
     assert "14 November 1859" in done.stdout
-    assert "Not found in your corpus" in done.stdout
+    assert "Nothing you saved answers this directly" in done.stdout
     assert "citewell add" in done.stdout
     assert not (tmp_path / "home").exists()
 

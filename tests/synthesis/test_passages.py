@@ -51,8 +51,12 @@ def test_a_sentence_that_ends_in_a_unit_ends_there() -> None:
     ]
 
 
-def test_code_is_no_passage() -> None:
-    assert shown("Before.\n\n```toml\ndepth = 3\n```\n\nAfter.\n") == [("sentence", "Before."), ("sentence", "After.")]
+def test_code_is_one_passage_without_its_fences() -> None:
+    assert shown("Before.\n\n```toml\ndepth = 3\n```\n\nAfter.\n") == [
+        ("sentence", "Before."),
+        ("code", "depth = 3"),
+        ("sentence", "After."),
+    ]
 
 
 def test_a_numbered_heading_is_a_heading_and_a_numbered_list_is_a_list() -> None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import Role, SectionView, SourceType, Span
+from citewell.domain.evidence import Answerability
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
 Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
+ContextKind = Literal["heading", "lead_in", "table_header", "property"]
 DisagreementKind = Literal["number", "date", "polarity"]
 
 
@@ -24,6 +26,33 @@ class Quote:
     start: int
     end: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What belongs to a quote but stands elsewhere in its document: the header of the table a row is quoted from."""
+
+    kind: ContextKind
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """The decisive part of a quote, in offsets of the same text as the quote's span."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearestPassage:
+    """A passage that comes near a question without answering it."""
+
+    source_key: str
+    title: str
+    quote: str
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +118,9 @@ class DraftSentence:
     quotes: tuple[Quote, ...] = ()
     # Marks that point at nothing in the evidence, as they were written.
     bad_marks: tuple[str, ...] = ()
+    # What is cited, where it is more than the passages themselves: the whole block they stand in.
+    block: Quote | None = None
+    context: tuple[Context, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +137,9 @@ class Draft:
     # Why it cannot be used as it is: the one repair is told this.
     problems: tuple[str, ...] = ()
     is_cut: bool = False
+    # How likely the evidence answers, as whoever wrote this found it on reading; and what comes near where it does not.
+    answerability: Answerability | None = None
+    nearest: tuple[NearestPassage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +154,8 @@ class Citation:
     quote: str
     span: Span
     page: int | None = None
+    highlight: Highlight | None = None
+    context: tuple[Context, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

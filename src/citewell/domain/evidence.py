@@ -22,6 +22,10 @@ class Signal:
     detail: str = ""
 
 
+# From here on the evidence is taken to answer; below, an answer without a model is refused.
+LIKELY = 0.75
+
+
 @dataclass(frozen=True, slots=True)
 class Answerability:
     """How likely it is that the evidence answers the question at all, from 0 to 1, and what speaks against it."""
@@ -32,8 +36,8 @@ class Answerability:
     @property
     def spoken(self) -> str:
         """One line for a person: how likely, and what speaks against it."""
-        words = "unlikely" if self.probability < 0.35 else "likely" if self.probability >= 0.65 else "uncertain"
-        against = f": {'; '.join(self.reasons)}" if self.reasons and self.probability < 0.65 else ""
+        words = "unlikely" if self.probability < 0.35 else "likely" if self.probability >= LIKELY else "uncertain"
+        against = f": {'; '.join(self.reasons)}" if self.reasons and self.probability < LIKELY else ""
         return f"that your corpus answers this is {words} ({self.probability:.0%}){against}"
 
 

@@ -13,6 +13,7 @@ from citewell.domain.answers import (
     Contradiction,
     Doubt,
     Gate,
+    NearestPassage,
     Truncation,
 )
 from citewell.domain.chat import ChatPurpose, Price
@@ -376,5 +377,7 @@ class RunResult:
     failure: Failure | None = None
     # What a reviewing model doubts; empty where none was asked.
     doubts: tuple[Doubt, ...] = ()
+    # What comes nearest where nothing answers.
+    nearest: tuple[NearestPassage, ...] = ()
     trace_path: str | None = None
     pack: ResearchPack | None = None

@@ -118,7 +118,8 @@ def _source(citation: Citation) -> list[str]:
         f"p. {citation.page}" if citation.page is not None else "",
     ]
     where = " · ".join(place for place in places if place)
-    return [f"- [{citation.n}] {_title(citation.title)} · {where}", f"  > {escape(citation.quote)}"]
+    quoted = [f"  > {escape(line)}".rstrip() for line in citation.quote.splitlines()]
+    return [f"- [{citation.n}] {_title(citation.title)} · {where}", *quoted]
 
 
 def _title(title: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
 from citewell.domain.events import Entry, RunFinished, RunStarted
+from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
 from citewell.runner.actions import digest
 from citewell.runner.state import RunState
@@ -47,8 +48,17 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         explored=_explored(state),
         failure=state.failure,
         doubts=state.doubts if shown else (),
-        pack=state.pack,
+        nearest=state.draft.nearest if state.draft is not None and status == "no_evidence" else (),
+        pack=_pack(state),
     )
+
+
+def _pack(state: RunState) -> ResearchPack | None:
+    """The evidence, with the estimate of whoever read it for the answer: answer and estimate come from one reading."""
+    found = state.draft.answerability if state.draft is not None else None
+    if state.pack is None or found is None:
+        return state.pack
+    return replace(state.pack, coverage=replace(state.pack.coverage, answerability=found))
 
 
 def _explored(state: RunState) -> Exploration:

@@ -17,6 +17,7 @@ DECIDING: frozenset[ValueKind] = frozenset(
     {"date", "number", "money", "length", "weight", "temperature", "duration", "percentage", "frequency", "colour"}
 )
 _MEASURED: frozenset[ValueKind] = frozenset({"money", "length", "weight", "temperature", "duration", "percentage"})
+_FREQUENT: tuple[ValueKind, ...] = ("duration", "percentage")
 _TIME = re.compile(
     r"""\b(?:\d{1,2}(?:st|nd|rd|th)[ ](?:and[ ]\d{1,2}\w\w[ ])?centur(?:y|ies)|\d{3,4}0?s\b|\d{1,4}[ ](?:bc|ad|bce|ce)\b
       |(?:spring|summer|autumn|winter|easter|christmas|midsummer)\b|\d{1,2}:\d{2}|\d{1,2}[ ]?(?:am|pm)|o'clock
@@ -86,7 +87,9 @@ def value_strength(asked: Asked, text: str, given: Given, spelling: Spelling) ->
         case "colour":
             return 1.0 if _COLOUR.search(folded_text(text)) else 0.0
         case "frequency":
-            return 1.0 if _FREQUENCY.search(folded_text(text)) else _quantity_strength(asked, "duration", text, given)
+            if _FREQUENCY.search(folded_text(text)):
+                return 1.0
+            return max(_quantity_strength(asked, kind, text, given) for kind in _FREQUENT)
         case measured:
             return _quantity_strength(asked, measured, text, given)
 

@@ -39,6 +39,10 @@ class Asked:
     text: str
     defines: bool = False
     names: bool = False
+    # Without a question word: "kill everything on a port", "vim word count".
+    is_bare: bool = False
+    # It asks for several: "which supplements", "what are the parts".
+    plural: bool = False
 
 
 _SPLIT = re.compile(
@@ -53,11 +57,20 @@ _COMPARE = re.compile(
     r"\b(?:compare|compared|comparison|versus|vs|differ|difference|differences)\b"
     r"|\bwhich\b.+\b(?:\w{3,}est|most|least|better|best|worst)\b"
 )
-_LIST = re.compile(r"^(?:list|name|enumerate)\b|\blist (?:the|them|all|of)\b|\bwhat are\b|\bwhich (?:\w+ ){1,3}are\b")
+_LIST = re.compile(
+    r"^(?:list|name|enumerate)\b|\blist (?:the|them|all|of)\b|\bwhat (?:are|were)\b|\bwhich (?:\w+ ){1,3}are\b"
+)
 _CAUSE = re.compile(
     r"\bwhat (?:caused|causes|led|made|explains|triggered)\b|\b(?:the |a )?(?:reason|cause)s? (?:for|of|why|behind)\b"
 )
 _PAY = re.compile(r"\b(?:pay|paid|pays|cost|costs|spend|spent|charge|charged|charges|price|earn|sold|worth|budget)\b")
+# "When should I use it?" asks for an occasion; "when are they evaluated?" for a moment in the course of things.
+_CONDITION = re.compile(r" (?:should|do|does|can|could|would|to|must|may|are|is it)\b")
+# "How much sick leave do I earn": an amount of something, not of money.
+_MUCH_OF = re.compile(
+    r" much (?!money\b|cash\b|rent\b|per\b)(?:\w+ ){1,3}?(?:do|does|did|is|are|was|were|can|will|should) "
+    r"(?!.*\b(?:cost|charge)\b)"
+)
 _PAID_FOR = re.compile(r"\b(?:pay|paid|pays|spend|spent) (?:it |the money )?(?:for|on)\s*(?:in|during|$|\?)")
 _WHAT_IS = re.compile(r"(?:who|what) (?:is|are|was|were) [^?]{1,60}\??")
 _NAME_OF = re.compile(
@@ -126,7 +139,9 @@ def _asked(part: str) -> Asked:
         value = _NOUN_VALUES.get(nouns[-1])
     names = value == "name" and _NAME_OF.search(spoken) is not None
     defines = not names and not nouns and kind in ("who", "what") and _WHAT_IS.fullmatch(spoken) is not None
-    return Asked(kind, value, nouns, part, defines, names)
+    bare = _ASKS.search(spoken) is None and _YES_NO.match(spoken) is None
+    plural = kind in ("list", "what", "compare") and _PLURAL.search(spoken) is not None
+    return Asked(kind, value, nouns, part, defines, names, bare, plural)
 
 
 def _kind_and_value(spoken: str) -> tuple[AnswerKind, ValueKind | None]:
@@ -147,6 +162,8 @@ def _by_question_word(spoken: str, match: re.Match[str] | None) -> tuple[AnswerK
     rest = spoken[match.end() :] if match else spoken
     if word in ("who", "whom", "whose"):
         return "who", "name"
+    if word == "when" and _CONDITION.match(rest):
+        return "when", None
     if word == "when" or re.match(r" (?:time of )?(?:the )?(?:year|day|date|time)\b", rest):
         return "when", "date"
     if word == "where":
@@ -164,7 +181,7 @@ def _how(rest: str, spoken: str) -> tuple[AnswerKind, ValueKind | None]:
     measure = re.match(r" ([a-z]+)", rest)
     if measure is None or measure[1] not in _HOW_MEASURE:
         return "how", None
-    if measure[1] == "much" and _PAY.search(spoken):
+    if measure[1] == "much" and _PAY.search(spoken) and not _MUCH_OF.match(rest):
         return "how_many", "money"
     return _HOW_MEASURE[measure[1]]
 
@@ -188,5 +205,9 @@ _DIRECT = re.compile(
 )
 _ASKED_OF = re.compile(
     r"\bwhat (?:is|was|are|were|will be) (?:the|my|our|its|his|her|their) ((?:[\w'-]+ ){1,3}?)(?:of|for|from|in|on)\b"
+)
+_PLURAL = re.compile(
+    r"\b(?:what|which) (?!(?:is|was|does|has|are|were) )(?:[\w'-]+ ){0,2}?"
+    r"(?!(?:is|was|does|has|this|its|his)\b)[a-z]{2,}[^s\W]s\b"
 )
 _FIRST_WORD = re.compile(r"\bwhich ([\w'-]+)")

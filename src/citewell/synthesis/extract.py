@@ -1,126 +1,132 @@
-"""The model-free answer: sentences of the evidence that answer the question, each bound to its exact quote. Pure.
+"""The model-free answer: passages of the evidence that answer the question, each bound to its exact quote. Pure.
 
 Nothing is reworded: markup is cleaned, table rows are read out under their header, and the engine's few fixed words
-(`lead_ins`) are told apart from claims. It picks and orders; it does not infer, add up or translate. Where the evidence
-speaks of the subject without answering, it refuses.
+(`lead_ins`) are told apart from claims. It picks and orders; it does not infer, add up or translate. Up to three blocks
+are quoted, best first, and of each what decides is shown (`answer_units`). Where it is not likely that the evidence
+answers (`confidence`), it refuses and names what comes nearest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis
+from citewell.domain.answers import Context, Draft, DraftSentence, NearestPassage, PreparedSynthesis
+from citewell.domain.documents import Span
+from citewell.domain.evidence import LIKELY, Answerability
 from citewell.domain.queries import QueryPlan
+from citewell.synthesis.answer_units import AnswerUnit, Piece, pieces_of, unit_of
 from citewell.synthesis.answer_values import speaks_of_its_day
 from citewell.synthesis.asking import Asked, asked
+from citewell.synthesis.confidence import confidence
 from citewell.synthesis.corrections import corrections_among
 from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED, dated_lead_in
 from citewell.synthesis.near_duplicates import are_copies, shingles
-from citewell.synthesis.passages import Passage
+from citewell.synthesis.passages import Passage, quote_at
 from citewell.synthesis.reading import Reading, read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
-from citewell.synthesis.sufficiency import contrary_said, missing_names, what_is_missing
-from citewell.synthesis.topic import bag_of, leans_back
 
-MAX_SENTENCES = 3
-MAX_LISTED = 6
+MAX_BLOCKS = 3
+MAX_NEAREST = 3
+MAX_ANSWER_CHARS = 1_150
 _CONSIDERED = 40
-_TRIED = 2
-# How near to the best a passage must come to answer in its place.
-_NEAR_BEST = 0.85
-# How near to the best a further passage must come to be worth a sentence.
-_WORTH_A_SENTENCE = 0.75
-# The same for the next sentence, where it goes on with "It" or "They" and so cannot repeat the words of the question.
-_WORTH_GOING_ON = 0.6
-_STATES_THE_VALUE = 0.7
+# How near to the best a further passage must come to be worth showing.
+_WORTH_A_BLOCK = 0.75
+# The same for one of another source that lacks a word of the question, where the best has them all.
+_AS_GOOD = 0.88
 # A correction that hardly speaks of the question does not take the place of what it corrects.
 _ANSWERS_TOO = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    passage: Passage
+    unit: AnswerUnit
     is_outdated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one part of the question comes to."""
+
+    chosen: tuple[_Chosen, ...]
+    ranked: tuple[Scored, ...]
+    likely: Answerability
+
+
 def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
-    """The answer the evidence itself gives, or a refusal that names the terms tried."""
+    """The answer the evidence itself gives, or a refusal with the terms tried and what comes nearest."""
     if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
-        return _refusal(plan, "the question names nothing to look for")
+        return _refusal(plan, Answerability(0.0, ("the question names nothing to look for",)), ())
     if not prepared.sources:
-        return _refusal(plan, "no evidence")
+        return _refusal(plan, Answerability(0.0, ("no evidence",)), ())
     reading = read_evidence(prepared, plan)
-    chosen: list[_Chosen] = []
-    reasons: list[str] = []
     parts = asked(plan.text_query)
-    for part in parts:
-        alone = len(parts) == 1
-        found, reason = _answer(part, reading if alone else reading.about(part.text), alone=alone)
-        chosen += found
-        reasons += [reason] if reason else []
+    alone = len(parts) == 1
+    found = [_answer(part, reading if alone else reading.about(part.text), alone=alone) for part in parts]
+    likely = max((one.likely for one in found), key=lambda one: one.probability)
+    chosen = [one for part in found for one in part.chosen]
     if not chosen:
-        return _refusal(plan, reasons[0] if reasons else "no passage answers the question")
-    return Draft(tuple(_sentence(one) for one in _once_each(chosen)[: _limit(parts, chosen)]), refused=False)
+        return _refusal(plan, likely, [scored for part in found for scored in part.ranked])
+    return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
 
 
-def _limit(parts: Sequence[Asked], chosen: Sequence[_Chosen]) -> int:
-    """How many sentences the answer may have: few, but a list is not cut short."""
-    listed = any(part.kind in ("list", "compare") for part in parts) or any(_opens_list(one.passage) for one in chosen)
-    return MAX_LISTED if listed else MAX_SENTENCES + len(parts) - 1
+def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan) -> Answerability:
+    """How likely the evidence answers, as `extract` would find it."""
+    found = extract(prepared, plan).answerability
+    assert found is not None
+    return found
 
 
-def _opens_list(passage: Passage) -> bool:
-    return passage.shown.endswith(":")
-
-
-def _answer(part: Asked, reading: Reading, *, alone: bool) -> tuple[list[_Chosen], str]:
-    """The passages that answer one part of the question, or the reason why none does."""
-    ranked = _without_copies(score_passages(part, reading)[:_CONSIDERED])
-    if not ranked:
-        return [], "no passage answers the question"
+def _answer(part: Asked, reading: Reading, *, alone: bool) -> _Found:
+    """The blocks that answer one part of the question, where it is likely that they do."""
+    every = score_passages(part, reading)
+    ranked = _without_copies(every[:_CONSIDERED])
     ranked, outdated = _corrected(ranked)
-    best = _first_sufficient(part, ranked, reading)
-    if best is None:
-        return [], what_is_missing(part, ranked[0], reading.topic, reading.concepts)
-    if part.kind in ("list", "compare") and (listed := _siblings(best, ranked)):
-        return listed, ""
-    further = [one.passage for one in ranked if one is not best and _adds(part, best, one, reading)]
-    more = further[: MAX_SENTENCES - 1 if alone else 1]
-    old = outdated.get(_place(best.passage))
-    replaced = [_Chosen(old.passage, is_outdated=True)] if old else []
-    return [*_led_into(best.passage, reading), *replaced, *map(_Chosen, more)], ""
+    likely = confidence(part, ranked, reading)
+    if likely.probability < LIKELY:
+        return _Found((), tuple(ranked), likely)
+    sources: dict[int, list[Passage]] = {}
+    scored: dict[int, list[Scored]] = {}
+    for passage in reading.passages:
+        sources.setdefault(passage.source.n, []).append(passage)
+    for one in every:
+        scored.setdefault(one.passage.source.n, []).append(one)
+    chosen: list[_Chosen] = []
+    for one in _worth_showing(ranked, MAX_BLOCKS if alone else 2):
+        n = one.passage.source.n
+        unit = unit_of(one.passage, sources[n], part, {other.passage.start: other.own for other in scored[n]})
+        if not any(_overlap(unit, other.unit) for other in chosen):
+            chosen.append(_Chosen(unit))
+        old = outdated.get(_place(one.passage))
+        if old is not None and one is ranked[0]:
+            chosen.append(_Chosen(unit_of(old.passage, sources[old.passage.source.n], part), is_outdated=True))
+    return _Found(tuple(chosen), tuple(ranked), likely)
 
 
-def _first_sufficient(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Scored | None:
-    """The best passage that answers; a runner-up only where it is nearly as good, and the best says no contrary."""
-    if contrary_said(part, ranked[0]):
-        return None
-    tried = [one for one in ranked[:_TRIED] if one.score >= _NEAR_BEST * ranked[0].score]
-    return next((one for one in tried if not what_is_missing(part, one, reading.topic, reading.concepts)), None)
+def _worth_showing(ranked: Sequence[Scored], most: int) -> list[Scored]:
+    """The best passage, and those that come near it and contradict nothing that is asked."""
+    best = ranked[0]
+    near = [one for one in ranked[1:] if one.score >= _WORTH_A_BLOCK * best.score and _may_stand_beside(one, best)]
+    return [best, *near][:most]
 
 
-def _adds(part: Asked, best: Scored, one: Scored, reading: Reading) -> bool:
-    """Whether a further passage is worth showing: another count of the same thing, or nearly as good as the best."""
-    if one.opposed or any(term.is_exact and term.text in one.missing for term in reading.topic.terms):
+def _may_stand_beside(one: Scored, best: Scored) -> bool:
+    """Beside a passage that has every name and number of the question, one that lacks them speaks of something else."""
+    if one.passage.kind in ("sentence", "line") and not one.own and not one.features["asked_by_heading"]:
+        return False  # under the right title, without a word of the question
+    elsewhere = one.passage.source.source_key != best.passage.source.source_key
+    if elsewhere and one.missing and not best.missing and one.score < _AS_GOOD * best.score:
         return False
-    if part.kind == "how_many" and part.attributes and one.value == best.value == 1.0:
-        elsewhere = one.passage.source.source_key != best.passage.source.source_key
-        return elsewhere and not what_is_missing(part, one, reading.topic, reading.concepts)
-    if one.score < (_WORTH_GOING_ON if _goes_on(best.passage, one.passage) else _WORTH_A_SENTENCE) * best.score:
+    lacks = [
+        name for name in ("exact_missing", "names_missing", "no_value") if one.features[name] > best.features[name]
+    ]
+    return not one.opposed and not lacks
+
+
+def _overlap(one: AnswerUnit, other: AnswerUnit) -> bool:
+    if one.best.source.n != other.best.source.n:
         return False
-    # A sentence need not repeat the name its neighbour gives; a row of a table speaks of its own.
-    if one.passage.source.source_key == best.passage.source.source_key and one.passage.kind == "sentence":
-        return True
-    # Beside a full answer, another source that lacks a word of the question speaks of something else.
-    aside = one.missing and not best.missing and best.value >= _STATES_THE_VALUE
-    said = bag_of(one.passage.shown, None)
-    exact = all(term.support(said) for term in reading.topic.terms if term.is_exact)
-    return exact and not aside and not missing_names(one, reading.topic, reading.concepts)
-
-
-def _goes_on(passage: Passage, one: Passage) -> bool:
-    return _is_just_before(passage, one) and leans_back(one)
+    return one.span[0] < other.span[1] and other.span[0] < one.span[1]
 
 
 def _without_copies(ranked: Sequence[Scored]) -> list[Scored]:
@@ -162,60 +168,64 @@ def _order(one: Scored, outdated: dict[tuple[int, int], Scored]) -> tuple[float,
     return min(one.order, old.order) if old else one.order
 
 
-def _siblings(best: Scored, ranked: Sequence[Scored]) -> list[_Chosen]:
-    """The items or rows that stand beside the best one and answer as well, in their own order."""
-    if best.passage.kind not in ("item", "row"):
-        return []
-    beside = [
-        one.passage
-        for one in ranked
-        if one.passage.source == best.passage.source
-        and one.passage.block == best.passage.block
-        and one.passage.kind == best.passage.kind
-        and one.own >= 0.95 * best.own
-    ]
-    ordered = sorted(beside, key=lambda passage: passage.start)
-    return [_Chosen(passage) for passage in ordered[:MAX_LISTED]] if len(ordered) > 1 else []
-
-
-def _led_into(passage: Passage, reading: Reading) -> list[_Chosen]:
-    """A passage, after the sentence it leans on where it opens with "It" or "They"; a lead with its list."""
-    if _opens_list(passage):
-        items = [one for one in reading.passages if one.lead == passage.shown and one.source == passage.source]
-        return [_Chosen(passage), *(_Chosen(one) for one in items[: MAX_LISTED - 1])]
-    before = next((one for one in reading.passages if _is_just_before(one, passage)), None)
-    if before is not None and leans_back(passage) and _completes(before, passage, reading):
-        return [_Chosen(before), _Chosen(passage)]
-    return [_Chosen(passage)]
-
-
-def _completes(before: Passage, passage: Passage, reading: Reading) -> bool:
-    """Whether the sentence before names something of the question that the passage itself leaves out."""
-    if before.shown.endswith("?"):
-        return False
-    said, lacking = bag_of(before.shown, None), bag_of(passage.shown, None)
-    return any(term.support(said) and not term.support(lacking) for term in reading.topic.terms)
-
-
-def _is_just_before(one: Passage, passage: Passage) -> bool:
-    return one.source == passage.source and one.ordinal == passage.ordinal - 1 and one.shown == passage.before
-
-
 def _place(passage: Passage) -> tuple[int, int]:
     return passage.source.n, passage.start
 
 
-def _once_each(chosen: Sequence[_Chosen]) -> list[_Chosen]:
-    return list({_place(one.passage): one for one in reversed(chosen)}.values())[::-1]
+def _sentences(chosen: Sequence[_Chosen]) -> Iterator[DraftSentence]:
+    """The pieces of the chosen units, each once, as far as an answer may be long."""
+    room = MAX_ANSWER_CHARS
+    seen: set[tuple[int, int]] = set()
+    for one in chosen:
+        for at, piece in enumerate(pieces_of(one.unit)):
+            place = (one.unit.best.source.n, piece.start)
+            if place in seen:
+                continue
+            sentence = _sentence(one, piece, is_first=at == 0)
+            room -= len(sentence.text) + 6
+            if room < 0:
+                return
+            seen.add(place)
+            yield sentence
 
 
-def _sentence(one: _Chosen) -> DraftSentence:
-    outdated = OUTDATED if one.is_outdated else ""
-    dated = dated_lead_in(one.passage.source) if speaks_of_its_day(one.passage.shown) else ""
-    return DraftSentence(f"{outdated}{dated}{one.passage.shown}", "claim", one.passage.quotes)
+def _sentence(one: _Chosen, piece: Piece, *, is_first: bool) -> DraftSentence:
+    source = one.unit.best.source
+    outdated = OUTDATED if one.is_outdated and is_first else ""
+    dated = dated_lead_in(source) if speaks_of_its_day(piece.text) else ""
+    spans = [(piece.start, piece.end), *([piece.header] if piece.header else [])]
+    block = quote_at(source, *one.unit.block)
+    quotes = tuple(quote_at(source, start, end) for start, end in spans)
+    context = tuple(
+        Context("table_header", quote.text, Span(source.span.chunk_id, quote.start, quote.end, quote.content_hash))
+        for quote in quotes[1:]
+        if not block.start <= quote.start <= quote.end <= block.end
+    )
+    return DraftSentence(f"{outdated}{dated}{piece.text}", "claim", quotes, block=block, context=context)
 
 
-def _refusal(plan: QueryPlan, reason: str) -> Draft:
+def _refusal(plan: QueryPlan, likely: Answerability, ranked: Sequence[Scored]) -> Draft:
+    """Nothing answers: what was looked for, and the passages that come nearest."""
     tried = ", ".join(plan.terms) or plan.text_query
-    text = f"{NOT_FOUND}{reason}. Terms tried: {tried}."
-    return Draft((DraftSentence(text, "refusal"),), refused=True, reason=reason)
+    reason = likely.reasons[0] if likely.reasons else "no passage answers the question"
+    # Where passages come near they are shown, and the reader sees what they lack.
+    why = "" if ranked else f" {reason[0].upper()}{reason[1:]}."
+    text = f"{NOT_FOUND}{why} Terms tried: {tried}."
+    nearest = tuple(_nearest(ranked))
+    return Draft((DraftSentence(text, "refusal"),), refused=True, reason=reason, answerability=likely, nearest=nearest)
+
+
+def _nearest(ranked: Sequence[Scored]) -> Iterator[NearestPassage]:
+    """The best passages, of different blocks, each with a word of the question of its own."""
+    seen: set[tuple[str, int]] = set()
+    for one in sorted(ranked, key=lambda scored: scored.order):
+        source = one.passage.source
+        unit = AnswerUnit(one.passage, (one.passage,))
+        block = quote_at(source, *unit.block)
+        if one.coverage <= 0 or (block.source_key, block.start) in seen:
+            continue
+        seen.add((block.source_key, block.start))
+        span = Span(source.span.chunk_id, block.start, block.end, block.content_hash)
+        yield NearestPassage(block.source_key, source.title, block.text, span)
+        if len(seen) == MAX_NEAREST:
+            return

@@ -26,6 +26,7 @@ from citewell.text.words import index_terms
 def check_gates(draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, *, cites: bool = False) -> tuple[Gate, ...]:
     """Every hard gate, in a fixed order; `cites` where citations were found that the draft itself lacks."""
     quotes = [quote for sentence in draft.sentences for quote in sentence.quotes]
+    quotes += [sentence.block for sentence in draft.sentences if sentence.block is not None]
     return (
         _cited_in_evidence(quotes, prepared),
         _prefixes_exact(quotes, prepared),

@@ -21,7 +21,7 @@ _ADDRESSED = re.compile(
     | \byou[ ]are[ ](?:now[ ])?an?[ ](?:ai|assistant|language[ ]model|helpful)\b
     | \bdo[ ]not[ ](?:mention|reveal|disclose)[ ]th(?:is|ese)[ ](?:message|instructions?|prompt)\b
     | \bsystem[ ]prompt\b
-    | ^\W{0,8}(?:system|assistant|developer)\s*:
+    | ^\W{0,8}(?:system|assistant|developer)\s*:(?![ ]*["']?\[\[[^\[\]\n]{1,80}\]\]["']?[ ]*$)
     | <\|[^|]{1,40}\|> | \[/?inst\]
     """,
     re.VERBOSE | re.MULTILINE,

@@ -1,6 +1,7 @@
 """Fixed words of the engine around quoted sentences. They claim nothing of their own, so verification reads past them.
 
 A dated lead-in says when a daily note was written, so that its "today" can be understood; its date is the note's title.
+A property is read out after the title of its note, which is what it is a property of.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import re
 from citewell.domain.answers import PreparedSource
 
 OUTDATED = "Earlier note, since corrected: "
-NOT_FOUND = "Not found in your corpus: "
+NOT_FOUND = "Nothing you saved answers this directly."
 _NOTED = "Noted on {day} {month} {year}: "
+_TITLED = "In “{title}”: "
 _MONTHS = (
     "January February March April May June July August September October November December".split()
 )  # fmt: skip
 _DATED = re.compile(rf"Noted on \d{{1,2}} (?:{'|'.join(_MONTHS)}) \d{{4}}: ")
+_TITLED_LEAD = re.compile(r"In “[^“”\n]{1,200}”: ")
 _DAILY_TITLE = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])\b")
 
 
@@ -27,11 +30,17 @@ def dated_lead_in(source: PreparedSource) -> str:
     return _NOTED.format(day=int(match[3]), month=_MONTHS[int(match[2]) - 1], year=match[1])
 
 
+def titled_lead_in(source: PreparedSource) -> str:
+    """`In “Blade Runner”: `, before a property of that note; empty where the title cannot be told from other words."""
+    lead = _TITLED.format(title=" ".join(source.title.split()))
+    return lead if _TITLED_LEAD.fullmatch(lead) else ""
+
+
 def lead_in_of(text: str) -> str:
     """The engine's own words at the start of a sentence, if any."""
     lead = OUTDATED if text.startswith(OUTDATED) else ""
-    dated = _DATED.match(text, len(lead))
-    return lead + (dated.group() if dated else "")
+    told = _DATED.match(text, len(lead)) or _TITLED_LEAD.match(text, len(lead))
+    return lead + (told.group() if told else "")
 
 
 def without_lead_in(text: str) -> str:
@@ -39,7 +48,7 @@ def without_lead_in(text: str) -> str:
     return text[len(lead_in_of(text)) :]
 
 
-def is_dated_falsely(text: str, sources: list[PreparedSource]) -> bool:
-    """Whether the engine's words date a sentence otherwise than its source does."""
-    dated = lead_in_of(text).removeprefix(OUTDATED)
-    return bool(dated) and dated not in {dated_lead_in(source) for source in sources}
+def is_told_falsely(text: str, sources: list[PreparedSource]) -> bool:
+    """Whether the engine's words give a sentence another date or title than its source has."""
+    told = lead_in_of(text).removeprefix(OUTDATED)
+    return bool(told) and told not in {lead(source) for source in sources for lead in (dated_lead_in, titled_lead_in)}

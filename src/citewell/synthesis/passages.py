@@ -1,13 +1,15 @@
 """Passages: what a source says, one statement at a time, each an exact slice of the source's window.
 
-Sentences, list items, table rows and the short lines of a flattened table, each with what it needs to be understood:
-the heading above it, the line that leads into its list, the header of its table. A fragment cut off by the window's
-edge is no passage, nor is code, nor anything that stands in one paragraph with instructions to an assistant.
+Sentences, list items, table rows, properties, pieces of code and the short lines of a flattened table, each with what
+it needs to be understood: the headings above it, the line that leads into its list or its code, the header of its
+table. A fragment cut off by the window's edge is no passage, nor is anything that stands in one paragraph with
+instructions to an assistant.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,13 +19,18 @@ from typing import Literal
 from citewell.domain.answers import PreparedSource, Quote
 from citewell.synthesis.instructions import is_instruction
 from citewell.synthesis.markup import readable, trimmed
+from citewell.text.folding import folded_text
+from citewell.text.properties import properties_of
 from citewell.text.sentences import sentences
+from citewell.text.structure import whole_blocks_of
 
-PassageKind = Literal["sentence", "item", "row", "line", "heading"]
+PassageKind = Literal["sentence", "item", "row", "line", "heading", "code", "property"]
 
 # Longer than anyone reads as one sentence: minified code, word lists, hostile input.
 MAX_PASSAGE_CHARS = 1_200
 MAX_PASSAGES = 600
+# A longer piece of code is a program, not an answer.
+MAX_CODE_CHARS = 2_000
 
 _TABLE_LINE = re.compile(r"[ \t]*\|")
 _SEPARATOR = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[ \t:|-]*$", re.MULTILINE)
@@ -32,7 +39,8 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+\S")
 _NUMBER_ALONE = re.compile(r"(?:\d{1,3}[.)]|\(?[a-z]\))$")
 _MARK_ALONE = re.compile(r"(?:\^[\w-]+|(?:#[^\W\d_][\w/-]*\s*)+)$")
 _NUMBERED = re.compile(r"\d{1,3}[.)][ \t]+\S")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(?:`{3,}|~{3,})")
+_BOX = re.compile(r"\[[ xX]\]")
 # Ends that the sentence splitter leaves open: bold sentences, and a unit it takes for an initial ("by 3 m. The").
 _EMPHASISED_END = re.compile(r"[.!?…][\"'”’)]?[*_]{1,3}(?=\s)|\d ?°?[A-Za-z]\.(?=\s+[A-Z])")
 _OPENS_LINE = re.compile(r"[\"'“‘«(\[£$€]?[A-Z0-9À-ÖØ-Þ£$€•]")
@@ -84,32 +92,79 @@ def passages_of(source: PreparedSource) -> list[Passage]:
     found: list[Passage] = []
     blocks = _block_starts(source.text)
     setting = _Setting()
-    for start, end in _without_cut_edges(source, list(_pieces(source.text))):
-        if passage := setting.place(source, start, end, bisect_right(blocks, start)):
+    properties, body = properties_of(source.text)
+    code = [(block.start, block.end) for block in whole_blocks_of(source.text) if block.kind == "code"]
+    pieces = [piece for piece in _without_cut_edges(source, list(_pieces(source.text))) if piece[0] >= body]
+    for start, end in sorted((*properties, *_outside(pieces, code), *code)):
+        block = bisect_right(blocks, start)
+        if start < body:
+            passage = _property(source, start, end)
+        elif (start, end) in code:
+            passage = setting.place_code(source, start, end, block)
+        else:
+            passage = setting.place(source, start, end, block)
+        if passage is not None:
             found.append(replace(passage, ordinal=len(found)))
         if len(found) == MAX_PASSAGES:
             break
     return _with_neighbours(_without_instructions(found))
 
 
+def _outside(pieces: list[tuple[int, int]], code: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The pieces of prose, without what of them is code."""
+    for start, end in pieces:
+        low = start
+        for first, last in code:
+            if first < end and last > low:
+                if low < first:
+                    yield low, first
+                low = max(low, last)
+        if low < end:
+            yield low, end
+
+
+def _property(source: PreparedSource, start: int, end: int) -> Passage | None:
+    """`key: value`, or `key: one, another` where the value is a list; an empty property says nothing."""
+    key, _, value = source.text[start:end].partition(":")
+    inline = value.strip().startswith("[") and not value.strip().startswith("[[")
+    lines = value.strip().strip("[]").split(",") if inline else value.splitlines()
+    values = [readable(line.strip().removeprefix("- ").strip("\"' ")) for line in lines]
+    stated = ", ".join(one for one in values if any(map(str.isalnum, one)))
+    if not stated or "{{" in stated or end - start > MAX_PASSAGE_CHARS:
+        return None
+    if folded_text(stated) == folded_text(source.title):
+        return None  # what everyone sees already
+    return Passage(source, start, end, "property", f"{key.strip()}: {stated}", -1, 0)
+
+
 class _Setting:
     """What the reader has seen on the way down: heading, table header, the line before a list."""
 
     def __init__(self) -> None:
-        self.heading = ""
+        self.path: dict[int, str] = {}
         self.header: tuple[int, int] | None = None
         self.lead = ""
         self.lead_block = -1
         self.list_block = -1
-        self.in_code = False
+        self.said = ""
+
+    def place_code(self, source: PreparedSource, start: int, end: int, block: int) -> Passage | None:
+        """A piece of code, its fence left out, under the sentence before it."""
+        low, high = _inside_fence(source.text, start, end)
+        if high - low > MAX_CODE_CHARS or not any(map(str.isalnum, source.text[low:high])):
+            return None
+        shown = textwrap.dedent(source.text[low:high]).strip("\n")
+        return Passage(source, low, high, "code", shown, block, 0, self.headings, self.said)
+
+    @property
+    def headings(self) -> str:
+        """The headings above, outermost first."""
+        return " › ".join(self.path.values())
 
     def place(self, source: PreparedSource, start: int, end: int, block: int) -> Passage | None:
         raw = source.text[start:end]
         kind = _kind(raw, source.text[end : end + 80])
-        if _FENCE.match(raw):
-            self.in_code = not self.in_code if raw.count("```") + raw.count("~~~") < 2 else self.in_code
-            return None
-        if self.in_code or end - start > MAX_PASSAGE_CHARS or _MARK_ALONE.match(raw):
+        if end - start > MAX_PASSAGE_CHARS or _MARK_ALONE.match(raw):
             return None
         if kind == "row":
             return self._row(source, start, end, block)
@@ -119,9 +174,17 @@ class _Setting:
         if not any(map(str.isalnum, shown)):
             return None
         if kind == "heading":
-            self.heading = shown
+            self._open(raw, shown)
+        elif box := _BOX.search(source.text[start:low]):
+            low, shown = start + box.start(), f"{box.group()} {shown}"
         lead = self._lead(kind, shown, block)
-        return Passage(source, low, high, kind, shown, block, 0, self.heading, lead)
+        self.said = "" if kind == "heading" else shown
+        return Passage(source, low, high, kind, shown, block, 0, self.headings, lead)
+
+    def _open(self, raw: str, shown: str) -> None:
+        """A heading closes those below its own level."""
+        level = len(raw) - len(raw.lstrip("# \t")) if raw.lstrip().startswith("#") else 7
+        self.path = {above: heading for above, heading in self.path.items() if above < level} | {level: shown}
 
     def _lead(self, kind: PassageKind, shown: str, block: int) -> str:
         """What leads into this passage: the line before its list, or the first line of its run of lines."""
@@ -148,8 +211,24 @@ class _Setting:
         header = self.header if self.header[0] < self.header[1] else None
         names = _cells(source.text[header[0] : header[1]]) if header else []
         return Passage(
-            source, start, end, "row", _spoken_row(names, _cells(raw)), block, 0, self.heading, self.lead, header=header
+            source,
+            start,
+            end,
+            "row",
+            _spoken_row(names, _cells(raw)),
+            block,
+            0,
+            self.headings,
+            self.lead,
+            header=header,
         )
+
+
+def _inside_fence(text: str, start: int, end: int) -> tuple[int, int]:
+    """The lines between the fences."""
+    low = text.find("\n", start, end) + 1 or end
+    last = text.rfind("\n", low, end) + 1 or low
+    return low, (last - 1 if last > low and _FENCE.match(text, last) else end)
 
 
 def _kind(raw: str, following: str) -> PassageKind:
@@ -248,8 +327,13 @@ def _core(text: str, span: tuple[int, int]) -> str:
 
 def _without_instructions(found: list[Passage]) -> list[Passage]:
     """Leaves out the whole paragraph around an instruction: its neighbours carry the payload."""
-    tainted = {passage.block for passage in found if is_instruction(passage.shown)}
+    tainted = {passage.block for passage in found if is_instruction(_as_written(passage))}
     return [passage for passage in found if passage.block not in tainted]
+
+
+def _as_written(passage: Passage) -> str:
+    """What is searched for instructions: of a property its source, where a link is seen to be one."""
+    return passage.source.text[passage.start : passage.end] if passage.kind == "property" else passage.shown
 
 
 def _with_neighbours(found: list[Passage]) -> list[Passage]:

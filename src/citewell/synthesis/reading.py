@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from citewell.domain.answers import PreparedSource, PreparedSynthesis
 from citewell.domain.queries import Concept, QueryPlan
@@ -17,11 +18,18 @@ from citewell.text.language import detect_language
 
 @dataclass(frozen=True, slots=True)
 class ReadPassage:
-    """A passage and, for each term of the topic, its support: with what surrounds the passage, and in its own words."""
+    """A passage and, for each term of the topic, its support: with its surroundings, in its own words, in its headings.
+
+    `follows` is what stands right below it and belongs to it; `place` counts the passages since the heading above.
+    """
 
     passage: Passage
     support: tuple[float, ...]
     own: tuple[float, ...]
+    headed: tuple[float, ...] = ()
+    titled: tuple[float, ...] = ()
+    follows: Literal["", "code", "list"] = ""
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,33 @@ def _read(
     topic: Topic,
 ) -> Iterator[ReadPassage]:
     for source, language, document in zip(sources, languages, documents, strict=True):
-        aliases = aliases_in(source.text)
-        for passage in passages_of(source):
+        found = passages_of(source)
+        aliases = f"{aliases_in(source.text)} {' '.join(one.shown for one in found if _gives_names(one))}".strip()
+        titled = _support(topic, bag_of(source.title, language))
+        place = 0
+        for at, passage in enumerate(found):
             around = surroundings_of(passage, language, document, aliases)
             support = tuple(around.support(term) for term in topic.terms)
-            yield ReadPassage(passage, support, tuple(term.support(around.own) for term in topic.terms))
+            headed = _support(topic, bag_of(f"{source.title} {passage.heading}", language))
+            place = 0 if passage.kind == "heading" else place + 1
+            follows = _follows(passage, found[at + 1] if at + 1 < len(found) else None)
+            yield ReadPassage(passage, support, _support(topic, around.own), headed, titled, follows, place)
+
+
+def _gives_names(passage: Passage) -> bool:
+    """Whether a property gives other names of its note."""
+    return passage.kind == "property" and passage.shown.partition(":")[0].casefold() in ("alias", "aliases")
+
+
+def _support(topic: Topic, bag: frozenset[str]) -> tuple[float, ...]:
+    return tuple(term.support(bag) for term in topic.terms)
+
+
+def _follows(passage: Passage, following: Passage | None) -> Literal["", "code", "list"]:
+    """What a passage leads into."""
+    if following is None or passage.kind == "heading":
+        return ""
+    if following.kind == "code" and following.lead == passage.shown:
+        return "code"
+    opens = passage.kind in ("sentence", "line") and following.kind == "item" and following.lead == passage.shown
+    return "list" if opens else ""

@@ -193,6 +193,18 @@ def leans_back(passage: Passage) -> bool:
     return first in _LEANING
 
 
+_REVERSES = re.compile(
+    r"^(?:but|however|yet|though|although|nevertheless|instead|except|unless|on the contrary|actually|in fact"
+    r"|unfortunately)\b"
+    r"|\b(?:myth|not true|no longer|except)\b"
+)
+
+
+def reverses(text: str) -> bool:
+    """Whether a sentence takes back or limits what was said just before it."""
+    return _REVERSES.search(folded_text(text)) is not None
+
+
 def surroundings_of(passage: Passage, language: str | None, document: frozenset[str], aliases: str) -> Surroundings:
     """A passage with its heading, lead, neighbours and document; `document` is the bag of the whole window."""
     source = passage.source
@@ -201,7 +213,7 @@ def surroundings_of(passage: Passage, language: str | None, document: frozenset[
         (0.9, passage.header_text),
         (0.75, passage.lead),
         (0.75, aliases),
-        (0.7, f"{source.title} {passage.heading or source.heading or ''}"),
+        (0.95 if passage.kind == "property" else 0.7, f"{source.title} {passage.heading or source.heading or ''}"),
         (0.5, f"{' '.join(source.user_tags)} {(source.note_path or '').replace('/', ' ')}"),
         (before, passage.before),
         (0.35, passage.after),

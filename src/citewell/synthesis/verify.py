@@ -16,6 +16,7 @@ from citewell.domain.answers import (
     Citation,
     Draft,
     DraftSentence,
+    Highlight,
     PreparedSource,
     PreparedSynthesis,
     Quote,
@@ -47,7 +48,7 @@ def verify(
     """The verdict on a draft: gates, sentences, numbered citations, warnings."""
     rarity = Rarity.of(prepared)
     judged = [_judged(sentence, prepared, rarity) for sentence in draft.sentences]
-    cited = _cited(judged, prepared, max_citations)
+    cited = _cited(judged, draft, prepared, max_citations)
     checked = tuple(
         replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
         for one, quotes in judged
@@ -81,14 +82,32 @@ def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
             one = CheckedSentence(sentence.text, "supported", (), found.quote, reason, found.support, keys)
             return one, (found.quote,)
     quote = narrowed(_nearest(sentence.text, quotes), quotes, check)
-    return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), quotes
+    # A quotation is cited as the block it stands in; without its passages the block has nothing to show.
+    cited = (sentence.block,) if sentence.block is not None and quotes else quotes
+    return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), cited
 
 
-def _cited(judged: Sequence[Judged], prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
+def _cited(judged: Sequence[Judged], draft: Draft, prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
     """The quotes in order of first use, each numbered once; only what the evidence holds can be cited."""
     quotes = dict.fromkeys(quote for _, quotes in judged for quote in quotes)
     held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))][:limit]
-    return {quote: _citation(n, _shown(quote, judged), source) for n, (quote, source) in enumerate(held, start=1)}
+    return {
+        quote: _quotation(n, quote, source, draft)
+        if any(sentence.block == quote for sentence in draft.sentences)
+        else _citation(n, _shown(quote, judged), source)
+        for n, (quote, source) in enumerate(held, start=1)
+    }
+
+
+def _quotation(n: int, block: Quote, source: PreparedSource, draft: Draft) -> Citation:
+    """A whole block, what of it decides, and what belongs to it but stands elsewhere."""
+    resting = [sentence for sentence in draft.sentences if sentence.block == block]
+    # The first passage of a sentence is what it says; further ones, as the header of a table, help to understand it.
+    said = [sentence.quotes[0] for sentence in resting if sentence.quotes]
+    inside = [one for one in said if block.start <= one.start <= one.end <= block.end]
+    context = tuple(dict.fromkeys(one for sentence in resting for one in sentence.context))
+    highlight = Highlight(min(one.start for one in inside), max(one.end for one in inside)) if inside else None
+    return replace(_citation(n, block, source), highlight=highlight, context=context)
 
 
 def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:

@@ -45,6 +45,11 @@ def blocks_of(text: str) -> list[Block]:
     return _with_leads(text, whole)
 
 
+def whole_blocks_of(text: str) -> list[Block]:
+    """The blocks of a text, in order, the long ones too in one piece."""
+    return _with_leads(text, list(_blocks(text)))
+
+
 def headings_above(blocks: Sequence[Block]) -> list[tuple[int, ...]]:
     """For each block the numbers of the headings it stands under, outermost first; a heading stands under itself."""
     paths: list[tuple[int, ...]] = []

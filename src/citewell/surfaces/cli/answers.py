@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from citewell.domain.answers import Citation
 from citewell.domain.run_reports import CitedSource
 from citewell.domain.runs import RunResult
 from citewell.surfaces.cli.console import one_line, print_text, safe, style
 
 _FAILED_ROWS = 5
+_QUOTED_LINES = 40
 _VERDICTS = {
     "supported": ("supported", "green"),
     "partial": ("partly supported", "yellow"),
@@ -34,10 +36,14 @@ def print_answer(result: RunResult, sources: Sequence[CitedSource] = ()) -> None
             continue
         marks = "".join(f" [{n}]" for n in sentence.citations)
         word, colour = _VERDICTS[sentence.verdict]
+        if result.tool == "extractive" and sentence.verdict == "supported":
+            word = ""  # a quotation, word for word
         verdict = f"  {style(f'({word})', colour)}" if word else ""
-        print_text(f"{safe(sentence.text)}{marks}{verdict}")
+        text = "\n".join(safe(line) for line in sentence.text.split("\n"))
+        print_text(f"{text}{marks}{verdict}")
     if not result.sentences and result.answer_status not in ("error", "unavailable"):
         print_text("No answer.")
+    _print_nearest(result)
     _print_citations(result, sources)
     for doubt in result.doubts:
         print_text(style(f"The reviewer doubts sentence {doubt.sentence} ({doubt.kind}): {doubt.why}", "yellow"))
@@ -77,9 +83,38 @@ def _print_citations(result: RunResult, sources: Sequence[CitedSource]) -> None:
         )
         page = f"  p. {citation.page}" if citation.page is not None else ""
         print_text(style(f"    {one_line(where, 100)}{page}", "dim"))
-        print_text(f"    “{one_line(citation.quote, 400)}”")
+        _print_quote(citation)
         if citation.source_key in changed:
             print_text(style(f"    This source has been {changed[citation.source_key]} since.", "yellow"))
+
+
+def _print_quote(citation: Citation) -> None:
+    """The block that is quoted, what of it decides in bold, under what belongs to it and stands elsewhere."""
+    for context in citation.context:
+        print_text(style(f"    {one_line(context.text, 200)}", "dim"))
+    if citation.highlight is None:
+        low = high = 0
+    else:
+        low, high = citation.highlight.start - citation.span.start, citation.highlight.end - citation.span.start
+    at = 0
+    for line in citation.quote.split("\n")[:_QUOTED_LINES]:
+        first, last = max(low - at, 0), min(high - at, len(line))
+        if first < last:
+            shown = f"{safe(line[:first])}{style(line[first:last], 'bold')}{safe(line[last:])}"
+        else:
+            shown = safe(line)
+        print_text(f"    {shown}".rstrip())
+        at += len(line) + 1
+
+
+def _print_nearest(result: RunResult) -> None:
+    """What comes nearest where nothing answers."""
+    if not result.nearest:
+        return
+    print_text("Nearest:")
+    for passage in result.nearest:
+        print_text(f"- {style(one_line(passage.title, 80), 'bold')}  {style(passage.source_key, 'cyan')}")
+        print_text(f"    {one_line(passage.quote, 300)}")
 
 
 def _print_end(result: RunResult) -> None:

@@ -37,7 +37,8 @@ from citewell.synthesis.checking.rarity import Rarity
 from citewell.synthesis.checking.support import support_of
 from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
 from citewell.synthesis.checking.tokens import content_stems
-from citewell.synthesis.lead_ins import is_dated_falsely, without_lead_in
+from citewell.synthesis.lead_ins import is_told_falsely, without_lead_in
+from citewell.synthesis.markup import readable
 from citewell.synthesis.values import dates_in, quantities_in
 from citewell.text.folding import folded_text
 
@@ -84,8 +85,8 @@ def check_claim(
     likeness: Likeness | None = None,
 ) -> Check:
     """Compare a sentence with the passages it cites; titles and headings of their sources may complete a name."""
-    if is_dated_falsely(text, list(sources)):
-        return Check("unsupported", "the date in front is not that of the source")
+    if is_told_falsely(text, list(sources)):
+        return Check("unsupported", "the date or title in front is not that of the source")
     said = without_lead_in(text)
     if not quotes:
         is_bare = not is_claim(said)
@@ -144,7 +145,7 @@ def _not_there(words: Sequence[str]) -> str:
 def _verbatim(said: str, quoted: str, evidence: Evidence) -> tuple[int, int] | None:
     """The place where the quotes say it word for word: as a whole, or as one of their sentences."""
     words = _spoken(said)
-    if words == _spoken(quoted):
+    if words == _spoken(quoted) or _spoken(readable(said)) == _spoken(readable(quoted)):
         return 0, len(quoted)
     for sentence in evidence.sentences:
         if len(sentence.tokens) >= len(words) // 2 and _spoken(sentence.text) == words:

@@ -1,0 +1,128 @@
+"""An answer without a model quotes whole blocks, shows what of them decides, and is as sure as it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from citewell.domain.answers import PreparedSource, Verification
+from citewell.domain.evidence import LIKELY
+from synthesis.evidence import answer, check, lines, source
+
+
+def quoted(question: str, *sources: PreparedSource) -> Verification:
+    """The checked answer, which must pass."""
+    checked = check(question, answer(question, *sources), *sources)
+    assert checked.passed
+    return checked
+
+
+def highlighted(checked: Verification, number: int = 0) -> str:
+    citation = checked.citations[number]
+    assert citation.highlight is not None
+    low = citation.highlight.start - citation.span.start
+    return citation.quote[low : citation.highlight.end - citation.span.start]
+
+
+PORT = source(
+    "# Kill everything on a port\n\nYou can kill everything running on a port with this command:\n\n"
+    "```bash\nsudo kill `sudo lsof -t -i:3000`\n```\n\nThe weather was fine.\n",
+    "Kill everything on a port",
+)
+
+
+def test_code_is_shown_under_its_sentence_and_quoted_with_it() -> None:
+    checked = quoted("How do I kill everything running on a port?", PORT)
+    assert checked.sentences[0].text.endswith("with this command:\nsudo kill `sudo lsof -t -i:3000`")
+    assert checked.citations[0].quote.startswith("You can kill")
+    assert checked.citations[0].quote.endswith("```")
+
+
+STEPS = source(
+    "# Starter\n\nTo make the starter:\n\n1. Mix 80 g of water and 50 g of flour.\n2. Feed it on day two.\n"
+    "3. Use it on day four.\n\nIt keeps for a year.\n",
+    "Starter",
+)
+
+
+def test_a_how_to_is_the_whole_list_in_its_order_with_the_line_that_leads_into_it() -> None:
+    checked = quoted("How do I make the starter?", STEPS)
+    assert checked.sentences[0].text == (
+        "To make the starter:\n1. Mix 80 g of water and 50 g of flour.\n2. Feed it on day two.\n3. Use it on day four."
+    )
+    assert checked.citations[0].quote == STEPS.text[STEPS.text.index("To make") : STEPS.text.index("\n\nIt keeps")]
+
+
+def test_a_row_of_a_table_is_read_under_the_header_of_the_table_and_quoted_with_it() -> None:
+    table = "| Card | Level |\n| --- | --- |\n| J | 1 |\n| Q | 2 |\n| K | 3 |"
+    checked = quoted("In Regicide, which level does a Q have?", source(f"The enemies:\n\n{table}\n", "Regicide"))
+    assert checked.sentences[0].text == "Card: Q; Level: 2"
+    assert table in checked.citations[0].quote
+    assert highlighted(checked) == "| Q | 2 |"
+
+
+def test_a_check_box_keeps_its_state() -> None:
+    note = source("Things to pack for the trip:\n\n- [x] tent\n- [ ] stove\n", "Trip")
+    assert lines("What are the things to pack for the trip?", note) == [
+        "Things to pack for the trip:\n- [x] tent\n- [ ] stove"
+    ]
+
+
+def test_what_follows_and_reverses_a_statement_is_shown_and_quoted() -> None:
+    note = source(
+        "Swimming after a meal gives you cramp. However, that is more a myth than a fact. The pool opens at nine.\n",
+        "Swimming",
+    )
+    checked = quoted("Does swimming after a meal give you cramp?", note)
+    assert "However, that is more a myth than a fact." in [one.text for one in checked.sentences]
+    assert checked.citations[0].quote == note.text.strip()
+
+
+def test_the_quote_is_the_paragraph_and_the_highlight_the_sentence_that_decides() -> None:
+    note = source("Tickets are sold at the pier. A ticket costs 12 pounds. Tickets are not refundable.\n", "Ferry")
+    checked = quoted("How much does a ticket cost?", note)
+    assert checked.citations[0].quote == note.text.strip()
+    assert "A ticket costs 12 pounds." in highlighted(checked)
+
+
+def test_a_property_is_read_out_after_the_title_of_its_note() -> None:
+    note = source('genre:\n  - "[[Sci-fi]]"\ndirector:\n  - "[[Ridley Scott]]"\nyear: 1982\n---\n', "Blade Runner")
+    checked = quoted("Who is the director of Blade Runner?", note)
+    assert checked.sentences[0].text == "In “Blade Runner”: director: Ridley Scott"
+    assert checked.sentences[0].verdict == "supported"
+
+
+def test_a_title_in_front_that_is_not_the_notes_own_is_unsupported() -> None:
+    note = source("director: Ridley Scott\nyear: 1982\n---\n", "Blade Runner")
+    draft = answer("Who is the director of Blade Runner?", note)
+    checked = check("Who is the director of Blade Runner?", draft, replace(note, title="Alien"))
+    assert checked.sentences[0].verdict == "unsupported"
+
+
+def test_a_refusal_names_the_passages_that_come_nearest() -> None:
+    note = source("The band counts steps. The band shows the time.\n", "Band")
+    draft = answer("How much did the band cost?", note)
+    assert draft.refused
+    assert [one.title for one in draft.nearest] == ["Band"]
+    (nearest,) = draft.nearest
+    assert note.text[nearest.span.start : nearest.span.end] == nearest.quote == note.text.strip()
+
+
+def test_what_is_answered_is_likely_and_what_is_refused_is_not() -> None:
+    note = source("The band counts steps. I bought the band for 30 pounds in 2021.\n", "Band")
+    for question in ("When did I buy the band?", "Who sold the wristwatch in Paris?", "What colour is the band?"):
+        draft = answer(question, note)
+        assert draft.answerability is not None
+        assert draft.refused == (draft.answerability.probability < LIKELY)
+        assert draft.refused != (" likely" in draft.answerability.spoken)
+
+
+def test_a_question_about_the_writer_is_not_answered_by_advice_to_everyone() -> None:
+    note = source("Each visit to the dentist is expensive. Brush twice a day before you go to the dentist.\n", "Teeth")
+    assert answer("Which dentist do I go to?", note).refused
+
+
+def test_an_answer_stays_short_however_long_the_list() -> None:
+    items = "".join(f"- thing number {n} of the many things that are listed here\n" for n in range(60))
+    shown = lines("What are the many things that are listed?", source(f"The many things listed:\n\n{items}", "Things"))
+    assert sum(map(len, shown)) <= 1_200
+    assert all(len(text) <= 400 for text in shown)
