@@ -1,9 +1,9 @@
 """Confidence: how likely the best passages answer the question. One estimate for answer and refusal.
 
-A logistic formula over what the best passage has and lacks. Its coefficients come from the `dev` half of the questions
-over real notes (`bench/real_answers.py`), strongly shrunk: with less of it the estimate was far too sure of itself on the
-other half. docs/real-notes.md has the reliability table. It reads words, names and kinds of values, so a corpus that
-speaks of the subject in the words of the question and never says what is asked passes.
+A logistic formula over what the best passage has and lacks. Its coefficients come from the `dev` half of the
+questions over real notes (`bench/real_answers.py`), strongly shrunk: with less of it the estimate was far too sure of
+itself on the other half. docs/real-notes.md has the reliability table. It reads words, names and kinds of values, so
+a corpus that speaks of the subject in the words of the question and never says what is asked passes.
 
 Example:
     question: How much did the band cost?
@@ -36,7 +36,7 @@ COEFFICIENTS: dict[str, float] = {
     "names_missing": -1.48,
     "asks_value": -0.32,
     "insufficient": -0.47,
-    # Chosen, not fitted: hardly a question of those has these two, and the sample corpus and SQuAD 2.0 are full of them.
+    # Chosen, not fitted: hardly a question of those has these two; the sample corpus and SQuAD 2.0 are full of them.
     "unseen": -2.0,
     "no_reason": -1.1,
     "unstated": -1.61,
