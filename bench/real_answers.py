@@ -38,7 +38,7 @@ from citewell.synthesis.scoring import WEIGHTS, score_passages
 
 Floats = npt.NDArray[np.float64]
 # How far the weights are drawn towards those in use, and the coefficients towards none.
-_DRAWN, _SHRUNK = 0.3, 3.0
+_DRAWN, _SHRUNK = 0.3, 20.0
 _SHARPNESS = 6.0
 
 
