@@ -324,6 +324,10 @@ class Runs:
         """The latest runs, newest first."""
         return self._engine.runs.latest(limit)
 
+    def find(self, run: str) -> str:
+        """The id of a run, by its id, by how it begins, or as `last`."""
+        return self._engine.runs.find(run)
+
     def show(self, run_id: str, *, with_events: bool = False) -> RunView:
         """A run as it was, and what became of its sources since."""
         return self._engine.show_run(run_id, with_events=with_events)

@@ -169,3 +169,19 @@ def test_a_store_that_fails_and_a_watcher_that_fails_do_not_end_the_watching(pol
     poller.watch("run", fails)
     poller.watch("run", lambda mark: told.release())
     assert all(told.acquire(timeout=10) for _ in range(3))
+
+
+def test_a_run_is_named_by_its_id_by_how_it_begins_or_as_the_last(corpus: Engine) -> None:
+    with pytest.raises(NotFound, match="No run is recorded"):
+        corpus.runs.find("last")
+    events, result = ask(corpus)
+    stored_copy(corpus.run_store, events[:4], "20250101T000000-0000000c", None)
+    stored_copy(corpus.run_store, events[:4], "20250101T000000-0000000d", None)
+    assert corpus.runs.find(result.run_id) == corpus.runs.find(result.run_id[:-3]) == result.run_id
+    assert corpus.runs.find("last") == corpus.runs.latest(1).runs[0].run_id
+    assert corpus.runs.find("20250101T000000-0000000c") == "20250101T000000-0000000c"
+    with pytest.raises(BadInput, match="Several runs begin"):
+        corpus.runs.find("20250101")
+    for nothing in ("zzz", "", "2025%"):
+        with pytest.raises(NotFound):
+            corpus.runs.find(nothing)

@@ -113,6 +113,7 @@ def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program
     assert (result["answer_status"], result["model"], "1859" in result["answer"]) == ("ok", "extractive", True)
     assert program.json("runs", "list")["runs"][0]["run_id"] == run
     assert program.json("runs", "show", run)["result"]["answer"] == result["answer"]
+    assert program.json("runs", "show", "last") == program.json("runs", "show", run[:-2])
     assert program.json("runs", "show", run, "--events")["events"][0]["kind"] == "run_started"
     assert program.json("runs", "replay", run)["identical"] is True
     assert program.json("runs", "diff", run, run)["same"] is True

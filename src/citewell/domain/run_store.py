@@ -63,6 +63,10 @@ class RunStore(Protocol):
 
     def count(self) -> int: ...
 
+    def matching(self, beginning: str, limit: int) -> list[str]:
+        """The ids that begin so, newest first, at most so many."""
+        ...
+
     def acquire(self, run_id: str, token: str, lease_until: str) -> None:
         """Become the one that executes a run: Unavailable while another one does, BadInput once it has ended."""
         ...

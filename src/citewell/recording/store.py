@@ -76,6 +76,15 @@ class SqliteRuns:
                 unreadable.append(str(row[0]))
         return RunPage(tuple(runs), tuple(unreadable))
 
+    def matching(self, beginning: str, limit: int) -> list[str]:
+        """The ids that begin so, newest first, at most so many."""
+        rows = fetch_rows(
+            self.database.reader(),
+            "SELECT run_id FROM runs WHERE substr(run_id, 1, ?) = ? ORDER BY created_at DESC, run_id DESC LIMIT ?",
+            (len(beginning), beginning, limit),
+        )
+        return [str(run_id) for (run_id,) in rows]
+
     def acquire(self, run_id: str, token: str, lease_until: str) -> None:
         """Become the one process that executes a run; refused while another one does."""
         with self.database.write() as connection:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from citewell.domain.errors import BadInput, CitewellError, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, NotFound, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
@@ -38,6 +38,20 @@ class RunRecords:
         self._clock = clock
         self._data_dir = data_dir
         self._machine = machine or Machine()
+
+    def find(self, run: str) -> str:
+        """The id of a run, by its id, by how it begins, or as `last`."""
+        if run == "last":
+            found = self._store().matching("", 1)
+            if not found:
+                raise NotFound("No run is recorded yet.", fix="Ask a question with 'citewell research'.")
+            return found[0]
+        found = self._store().matching(run, 3) if run else []
+        if run in found or len(found) == 1:
+            return run if run in found else found[0]
+        if len(found) > 1:
+            raise BadInput(f"Several runs begin with {run}: {', '.join(found)}.", fix="Write more of the id.")
+        raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
 
     def latest(self, limit: int) -> RunList:
         page = self._store().latest(limit)

@@ -23,9 +23,12 @@ from citewell.surfaces.cli.progress import progress_line
 def runs() -> None:
     """Every run of 'citewell research' is recorded and can be shown, resumed, replayed and compared.
 
+    A run is named by its id, by how that begins, or as 'last'.
+
     \b
     Examples:
       citewell runs list
+      citewell runs show last
       citewell runs replay 20260105T101500-0a1b2c3d
       citewell runs diff 20260105T101500-0a1b2c3d
     """
@@ -57,6 +60,7 @@ def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
 def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, as_json: bool) -> None:
     """Show a run again: its answer, its evidence, and which of its sources have changed since."""
     with engine(ctx) as opened:
+        run_id = opened.runs.find(run_id)
         if follow:
             asyncio.run(_follow(opened.runs.follow(run_id, until="left"), quiet=as_json))
         view = opened.runs.show(run_id, with_events=with_events)
@@ -83,8 +87,13 @@ async def _follow(events: AsyncIterator[RunEvent], *, quiet: bool) -> None:
 def resume(ctx: click.Context, run_id: str, as_json: bool) -> int:
     """Go on with an interrupted run without repeating anything that is on record."""
     with engine(ctx) as opened:
-        result = _resumed(opened, run_id)
+        result = _resumed(opened, opened.runs.find(run_id))
     return show_result(result, as_json)
+
+
+def _named(opened: Citewell, run: str) -> str:
+    """A run as it was named: the path of an exported one, or its id, how that begins, or `last`."""
+    return run if Path(run).exists() else opened.runs.find(run)
 
 
 def _resumed(opened: Citewell, run_id: str, *, finish: bool = False) -> RunResult:
@@ -100,6 +109,7 @@ def _resumed(opened: Citewell, run_id: str, *, finish: bool = False) -> RunResul
 def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
     """Answer now with what is there: asks a running run, or finishes an interrupted one."""
     with engine(ctx) as opened:
+        run_id = opened.runs.find(run_id)
         if opened.runs.show(run_id).summary.status == "running":
             print_report = opened.runs.finish(run_id)
             print_json(print_report) if as_json else print_text(f"Asked run {run_id} to finish.")
@@ -115,6 +125,7 @@ def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
 def cancel(ctx: click.Context, run_id: str, as_json: bool) -> None:
     """Stop a run. What it gathered stays on record."""
     with engine(ctx) as opened:
+        run_id = opened.runs.find(run_id)
         report = opened.runs.cancel(run_id)
     if as_json:
         print_json(report)
@@ -133,7 +144,7 @@ def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
     RUN is a run's id, or the path of an exported run. Exact replay gives the same result byte for byte, or fails.
     """
     with engine(ctx) as opened:
-        report = opened.runs.replay(run, tolerant=tolerant)
+        report = opened.runs.replay(_named(opened, run), tolerant=tolerant)
     if as_json:
         print_json(report)
     else:
@@ -153,7 +164,8 @@ def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
 def diff(ctx: click.Context, a: str, b: str | None, ask_models: bool, as_json: bool) -> None:
     """Compare two runs, or a run with what today's corpus and code make of its question."""
     with engine(ctx) as opened:
-        found = opened.runs.diff(a, b, ask_models=ask_models)
+        other = _named(opened, b) if b is not None else None
+        found = opened.runs.diff(_named(opened, a), other, ask_models=ask_models)
     if as_json:
         print_json(found)
         return
@@ -193,6 +205,7 @@ def _indented(text: str) -> str:
 def export(ctx: click.Context, run_id: str, output: Path | None, as_json: bool) -> None:
     """Write a finished run to one file that can be replayed on any machine."""
     with engine(ctx) as opened:
+        run_id = opened.runs.find(run_id)
         report = opened.runs.export(run_id, output or Path(f"{run_id}.zip"))
     if as_json:
         print_json(report)
