@@ -12,6 +12,7 @@ they are asynchronous; results are typed, frozen values, the same documents that
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -124,9 +125,9 @@ class Citewell:
         import asyncio
 
         run_id = await asyncio.to_thread(lambda: self.start(question, **options))
-        async for event in self.runs.follow(run_id):
-            yield event
-        yield await asyncio.to_thread(self.runs.wait, run_id)
+        async with aclosing(self._engine.runs.watched(run_id)) as events:
+            async for event in events:
+                yield event
 
     def start(
         self,

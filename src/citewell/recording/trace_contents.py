@@ -187,7 +187,7 @@ def _replies(events: Sequence[RunEvent], asked: set[str]) -> Iterator[str]:
         seen = event.event
         assert isinstance(seen, ObservationRecorded)
         value = (seen.observation or {}).get("value", {})
-        yield str(value.get("reply", {}).get("text", "") or value.get("partial", ""))
+        yield str(value.get("reply", {}).get("text", ""))
 
 
 def _synthesis_input(calls: Sequence[ActionIntended], evidence: str) -> str:

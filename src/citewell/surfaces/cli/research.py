@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from citewell.app import PackOptions
 from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import Filters
 from citewell.domain.runs import ModelChoice, RunProfile, RunResult
 from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, style
@@ -105,19 +106,9 @@ def research(
     filters = filters_from(chosen)
     with engine(ctx) as opened:
         if retrieval_only:
-            models = ModelChoice(None, planner, planner_model, planner_timeout)
-            pack = opened.pack(
-                question,
-                options=options,
-                filters=filters,
-                use_model_planner=bool(planner_model) if planner is None else planner,
-                models=models,
+            pack = _gather(
+                opened, question, options, filters, ModelChoice(None, planner, planner_model, planner_timeout)
             )
-            if planner and pack.query_plan.planner_status == "off":
-                raise BadInput(
-                    "No model is chosen that could plan.",
-                    fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL.",
-                )
             print_json(pack) if as_json else print_pack(pack, explain=explain)
             return 0
         warn_of_unused(opened)
@@ -153,6 +144,20 @@ def research(
     if explain and not as_json:
         _print_why(result)
     return code
+
+
+def _gather(
+    opened: Citewell, question: str, options: PackOptions, filters: Filters, models: ModelChoice
+) -> ResearchPack:
+    """The evidence alone; a model that is wanted for planning and not there is an error, as in a run."""
+    wanted = bool(models.planner_model) if models.planner is None else models.planner
+    pack = opened.pack(question, options=options, filters=filters, use_model_planner=wanted, models=models)
+    if models.planner and pack.query_plan.planner_status == "off":
+        raise BadInput(
+            "No model is chosen that could plan.",
+            fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL.",
+        )
+    return pack
 
 
 # What each of these would change is not part of the other way to ask: better refused than ignored.
