@@ -9,7 +9,7 @@ from citewell.domain.documents import Role, SectionView, SourceType, Span
 from citewell.domain.evidence import Answerability
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
-Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
+Verdict = Literal["supported", "partial", "unsupported", "contradicted", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
@@ -234,6 +234,9 @@ class Verification:
     warnings: tuple[str, ...]
     unsupported_rate: float
     contradictions: tuple[Contradiction, ...] = ()
+    contradicted_rate: float = 0.0
+    # What comes nearest to an answer, where this one may not be shown.
+    nearest: tuple[NearestPassage, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -70,6 +70,16 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
     return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
 
 
+def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[NearestPassage, ...]:
+    """What comes nearest to an answer, whether or not it is likely that it answers."""
+    if not prepared.sources:
+        return ()
+    reading = read_evidence(prepared, plan)
+    parts = asked(plan.text_query)
+    found = [_answer(part, reading, alone=len(parts) == 1) for part in parts]
+    return tuple(_nearest([scored for part in found for scored in part.ranked]))
+
+
 def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan) -> Answerability:
     """How likely the evidence answers, as `extract` would find it."""
     found = extract(prepared, plan).answerability

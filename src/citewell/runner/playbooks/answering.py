@@ -194,14 +194,14 @@ def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Tran
 
 
 def verified(state: RunState, verification: Verification) -> Transition:
-    """The verdict is in: show it, have unsupported sentences mended once, or fall back on the better draft."""
+    """The verdict is in: show it, have contradicted sentences mended once, or fall back on the better draft."""
     assert state.draft is not None
     failed = tuple(gate.name for gate in verification.gates if not gate.passed)
-    decision = AnswerVerified(failed, verification.unsupported_rate)
+    decision = AnswerVerified(failed, verification.unsupported_rate, verification.contradicted_rate)
     after = replace(state, verification=verification)
     if state.first_draft is not None:
         return _better(after, verification).after(decision)
-    if state.draft.written_by == "model" and (failed or verification.unsupported_rate > 0):
+    if state.draft.written_by == "model" and (failed or verification.contradicted_rate > 0):
         again = _repair(after, state.draft, verification)
         if again is not None:
             return again.after(decision)
@@ -212,9 +212,14 @@ def _better(state: RunState, second: Verification) -> Transition:
     """Of the first draft and its repair, the one that holds; the repair where both do and it is no worse."""
     assert state.first_draft is not None
     _, first = state.first_draft
-    if (not second.passed, second.unsupported_rate) <= (not first.passed, first.unsupported_rate):
+    if _faults(second) <= _faults(first):
         return _keep(replace(state, first_draft=None))
     return _with_first(state)
+
+
+def _faults(checked: Verification) -> tuple[bool, float, float]:
+    """What makes a draft worse than another, the gravest first."""
+    return not checked.passed, checked.contradicted_rate, checked.unsupported_rate
 
 
 def _with_first(state: RunState) -> Transition:

@@ -14,7 +14,8 @@ _QUOTED_LINES = 40
 _VERDICTS = {
     "supported": ("supported", "green"),
     "partial": ("partly supported", "yellow"),
-    "unsupported": ("NOT SUPPORTED", "red"),
+    "unsupported": ("not proven by its quote", "dim"),
+    "contradicted": ("TAKEN BACK: its source says otherwise", "red"),
     "not_a_claim": ("", "dim"),
 }
 
