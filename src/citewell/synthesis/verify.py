@@ -8,7 +8,7 @@ source is right, nor whether the answer is complete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from citewell.domain.answers import (
@@ -16,6 +16,7 @@ from citewell.domain.answers import (
     Citation,
     Draft,
     DraftSentence,
+    Entails,
     Highlight,
     PreparedSource,
     PreparedSynthesis,
@@ -23,6 +24,7 @@ from citewell.domain.answers import (
     Verification,
 )
 from citewell.domain.documents import Span
+from citewell.domain.ports import ClaimPair
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.checking.claim import check_claim
 from citewell.synthesis.checking.rarity import Rarity
@@ -30,6 +32,7 @@ from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.gates import check_gates, source_of, supported_gate
 from citewell.synthesis.instructions import is_instruction
+from citewell.synthesis.judging import pair_of
 from citewell.synthesis.repairs import narrowed, repaired
 
 MAX_CITATIONS = 8
@@ -43,11 +46,16 @@ Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
 
 def verify(
-    question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int = MAX_CITATIONS
+    question: str,
+    draft: Draft,
+    prepared: PreparedSynthesis,
+    plan: QueryPlan,
+    max_citations: int = MAX_CITATIONS,
+    scores: Mapping[ClaimPair, Entails] | None = None,
 ) -> Verification:
-    """The verdict on a draft: gates, sentences, numbered citations, warnings."""
+    """The verdict on a draft: gates, sentences, numbered citations, warnings; `scores` is what a judge said."""
     rarity = Rarity.of(prepared)
-    judged = [_judged(sentence, prepared, rarity) for sentence in draft.sentences]
+    judged = [_judged(sentence, prepared, rarity, scores or {}) for sentence in draft.sentences]
     cited = _cited(judged, draft, prepared, max_citations)
     checked = tuple(
         replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
@@ -65,7 +73,9 @@ def verify(
     )
 
 
-def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> Judged:
+def _judged(
+    sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity, scores: Mapping[ClaimPair, Entails]
+) -> Judged:
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
@@ -73,7 +83,8 @@ def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
     # What gives orders to whoever reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     quotes = tuple(quote for quote, _ in held)
-    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
+    entails = scores.get(pair_of(sentence.text, held)) if scores else None
+    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity, entails=entails)
     if check.verdict == "unsupported":
         found = repaired(sentence.text, quotes, prepared, rarity)
         if found is not None:

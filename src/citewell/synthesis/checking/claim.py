@@ -29,7 +29,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.domain.answers import PreparedSource, Quote, Verdict
+from citewell.domain.answers import Entails, PreparedSource, Quote, Verdict
 from citewell.synthesis.checking.clauses import clauses_of
 from citewell.synthesis.checking.evidence_match import Evidence, EvidenceMatch, match_evidence, read_evidence
 from citewell.synthesis.checking.quotations import unquoted
@@ -67,6 +67,8 @@ class Check:
     # The place in the joined quotes of the sentences that support it.
     start: int = 0
     end: int = 0
+    # What a judge said of it, where one was asked.
+    entails: Entails | None = None
 
 
 def is_claim(text: str) -> bool:
@@ -83,6 +85,7 @@ def check_claim(
     sources: Sequence[PreparedSource],
     rarity: Rarity,
     likeness: Likeness | None = None,
+    entails: Entails | None = None,
 ) -> Check:
     """Compare a sentence with the passages it cites; titles and headings of their sources may complete a name."""
     if is_told_falsely(text, list(sources)):
@@ -92,7 +95,7 @@ def check_claim(
         is_bare = not is_claim(said)
         return Check("not_a_claim") if is_bare else Check("unsupported", "no passage is cited")
     titles = "\n".join(dict.fromkeys(f"{source.title} {source.heading or ''}".strip() for source in sources))
-    return check_text(said, joined(quotes), rarity, titles, likeness)
+    return check_text(said, joined(quotes), rarity, titles, likeness, entails)
 
 
 def joined(quotes: Sequence[Quote]) -> str:
@@ -100,18 +103,25 @@ def joined(quotes: Sequence[Quote]) -> str:
     return BETWEEN.join(quote.text for quote in quotes)
 
 
-def check_text(said: str, quoted: str, rarity: Rarity, titles: str = "", likeness: Likeness | None = None) -> Check:
+def check_text(
+    said: str,
+    quoted: str,
+    rarity: Rarity,
+    titles: str = "",
+    likeness: Likeness | None = None,
+    entails: Entails | None = None,
+) -> Check:
     """Compare a sentence with a text."""
     evidence = read_evidence(quoted, titles)
     matched = match_evidence(said, evidence, rarity)
     start, end = _supporting_span(matched)
     if (place := _verbatim(said, quoted, evidence)) is not None:
-        return Check("supported", "", 1.0, "", *place)
+        return Check("supported", "", 1.0, "", *place, entails=entails)
     features = read_support_features(matched, quoted, likeness_around(matched, likeness))
     check = _judged(said, quoted, matched, features)
     if not _is_against_a_rule(features) and not unquoted(said, quoted):
         check = _by_clauses(said, evidence, rarity, check)
-    return replace(check, support=support_of(features), start=start, end=end)
+    return replace(check, support=support_of(features), start=start, end=end, entails=entails)
 
 
 def _judged(said: str, quoted: str, matched: EvidenceMatch, features: SupportFeatures) -> Check:
