@@ -89,6 +89,9 @@ class Settings:
         "model that finds answers in passages: `builtin`, `off`, a folder or a fetched model",
         "builtin",
     )
+    models_url: str = _setting(
+        "CITEWELL_MODELS_URL", "where `models get` fetches from, also in your own network; empty: huggingface.co", ""
+    )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL",
         "must be empty: this version stores in SQLite files of the data folder",

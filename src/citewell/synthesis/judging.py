@@ -45,9 +45,14 @@ def pairs_to_judge(draft: Draft, prepared: PreparedSynthesis) -> tuple[ClaimPair
 def pair_of(text: str, held: Sequence[Held]) -> ClaimPair:
     """A sentence and what it rests on, as a judge is given them."""
     titles = dict.fromkeys(" – ".join(filter(None, (source.title, source.heading))) for _, source in held)
-    quoted = dict.fromkeys(readable(quote.text) for quote, _ in held)
-    evidence = _BETWEEN.join(one for one in (*titles, *quoted) if one)
-    return ClaimPair(readable(without_lead_in(text)), evidence[:MAX_EVIDENCE_CHARS])
+    quotes = dict.fromkeys(quote.text for quote, _ in held)
+    return texts_as_pair(without_lead_in(text), [*titles, *quotes])
+
+
+def texts_as_pair(claim: str, texts: Sequence[str]) -> ClaimPair:
+    """A statement and texts as a judge is given them: without markup, and not longer than it is worth."""
+    plain = ("\n".join(filter(None, map(readable, text.splitlines()))) for text in texts)
+    return ClaimPair(readable(claim), _BETWEEN.join(filter(None, plain))[:MAX_EVIDENCE_CHARS])
 
 
 def _held(sentence: DraftSentence, prepared: PreparedSynthesis) -> list[Held]:
