@@ -19,6 +19,7 @@ from citewell.domain.errors import Unavailable
 from citewell.domain.events import RunEvent
 from citewell.domain.ports import ClaimPair, Entailment
 from citewell.domain.runs import JudgeResult
+from citewell.models.entailment import OnnxEntailment
 from citewell.runner.actions import (
     ActionFailed,
     ClaimsJudged,
@@ -44,6 +45,7 @@ from citewell.synthesis.judging import pairs_to_judge
 from runner.plays import HASH, draft, pack, plan, prepared, request, row
 from runner.scripted_runs import GOOD, Bench, decisions, writes
 from runner.test_runs import ask
+from support.foreign_judge import write_folder
 from support.toy_models import write_judge
 
 PAIR = ClaimPair("Pell lit the lamp.", "note:a\n\nThe lamp was lit by Pell.")
@@ -72,6 +74,19 @@ def test_what_the_judge_says_is_on_record_and_replay_needs_no_judge(bench: Bench
     assert score == {name: round(value, 4) for name, value in score.items()}
     assert score["entails"] > 0.9
     assert decisions(events, "claims_judged") == [{"judge": "toy", "pairs": 1}]
+    shutil.rmtree(folder)
+    elsewhere = Engine(Settings(data_dir=bench.data_dir, judge="off"))
+    assert elsewhere.runs.replay(result.run_id).identical
+    elsewhere.close()
+
+
+@pytest.mark.slow
+def test_a_judge_made_elsewhere_is_asked_and_replay_needs_it_no_more(bench: Bench, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "foreign")
+    OnnxEntailment(folder).open()  # loaded before its time is measured
+    events, result, _ = bench.run(writes(GOOD), judge=str(folder))
+    assert result.warnings == ()
+    assert decisions(events, "claims_judged") == [{"judge": "foreign", "pairs": 1}]
     shutil.rmtree(folder)
     elsewhere = Engine(Settings(data_dir=bench.data_dir, judge="off"))
     assert elsewhere.runs.replay(result.run_id).identical

@@ -42,14 +42,16 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl")
 # In 8 bits with ranges taken as it runs, the neighbours of a text in a batch change its result.
 _DYNAMIC = b"DynamicQuantizeLinear"
 
-_opened: dict[tuple[str, int, int], Any] = {}
-_opening = threading.Lock()
-
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
     session: Any
     tokenizer: Any
+
+
+# Opened folders of this process: several that ask for the same one share it.
+_opened: dict[tuple[str, str, int, int], _Parts] = {}
+_opening = threading.Lock()
 
 
 class OnnxFolder:
@@ -174,12 +176,11 @@ class OnnxFolder:
             raise Unavailable(f"The {self._what} needs {', '.join(missing)}.", fix="Install citewell again.")
         graph, words = self._graph(), self._tokenizer_file()
         facts = graph.stat()
-        key = (str(graph.resolve()), facts.st_mtime_ns, facts.st_size)
+        key = (str(graph.resolve()), str(words.resolve()), facts.st_mtime_ns, facts.st_size)
         with _opening:
             if key not in _opened:
                 _opened[key] = _Parts(_session(graph), _tokenizer(words))
-            parts: _Parts = _opened[key]
-        return parts
+            return _opened[key]
 
     def _graph(self) -> Path:
         places = (self.folder, self.folder / "onnx")
