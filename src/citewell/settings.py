@@ -88,6 +88,7 @@ class Settings:
         "CITEWELL_READER",
         "model that finds answers in passages: `builtin`, `off`, a folder or a fetched model",
         "builtin",
+        used=False,
     )
     models_url: str = _setting(
         "CITEWELL_MODELS_URL", "where `models get` fetches from, also in your own network; empty: huggingface.co", ""

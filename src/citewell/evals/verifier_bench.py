@@ -1,9 +1,8 @@
 """How well the verifier catches claims their evidence does not support: precision, recall, false alarms, AUROC.
 
 A file has one JSON object a line: `{"claim": …, "evidence": …, "label": "supported" | "unsupported" | "refuted"}`,
-and a `title` where the evidence has one; other keys are ignored. A claim is caught where its verdict is `unsupported`,
-or `partial` because one of its clauses is not supported. How rare a word is, is counted over the evidence of the whole
-file, as a run counts it over its sources.
+and a `title` where the evidence has one; other keys are ignored. A claim is caught where its verdict is any but
+`supported`. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class CheckedPair:
 
     @property
     def is_caught(self) -> bool:
-        return self.check.verdict == "unsupported" or bool(self.check.unsupported_part)
+        return self.check.verdict != "supported"
 
     @property
     def is_supported(self) -> bool:

@@ -17,7 +17,6 @@ from citewell.domain.answers import Draft, DraftSentence, PreparedSource, Prepar
 from citewell.domain.ports import ClaimPair
 from citewell.synthesis.gates import source_of
 from citewell.synthesis.instructions import is_instruction
-from citewell.synthesis.lead_ins import without_lead_in
 from citewell.synthesis.markup import readable
 from citewell.text.sentences import sentences
 
@@ -46,7 +45,7 @@ def pair_of(text: str, held: Sequence[Held]) -> ClaimPair:
     """A sentence and what it rests on, as a judge is given them."""
     titles = dict.fromkeys(" – ".join(filter(None, (source.title, source.heading))) for _, source in held)
     quotes = dict.fromkeys(quote.text for quote, _ in held)
-    return texts_as_pair(without_lead_in(text), [*titles, *quotes])
+    return texts_as_pair(text, [*titles, *quotes])
 
 
 def texts_as_pair(claim: str, texts: Sequence[str]) -> ClaimPair:
@@ -56,8 +55,8 @@ def texts_as_pair(claim: str, texts: Sequence[str]) -> ClaimPair:
 
 
 def _held(sentence: DraftSentence, prepared: PreparedSynthesis) -> list[Held]:
-    """The quotes of a claim that stand in the evidence and give no orders, as verification takes them."""
-    if sentence.kind not in ("claim", "heading"):
+    """The quotes of a sentence that stand in the evidence and give no orders, as verification takes them."""
+    if sentence.kind == "refusal":
         return []
     found = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
     return [(quote, source) for quote, source in found if not is_instruction(quote.text)]
@@ -65,7 +64,7 @@ def _held(sentence: DraftSentence, prepared: PreparedSynthesis) -> list[Held]:
 
 def _is_quoted(text: str, held: Sequence[Held]) -> bool:
     """Whether a quote has the sentence whole and to the letter: a part of one may say something else."""
-    said = readable(without_lead_in(text)).rstrip(".!")
+    said = readable(text).rstrip(".!")
     return any(
         said in (readable(quote.text).rstrip(".!"), readable(quote.text[start:end]).rstrip(".!"))
         for quote, _ in held

@@ -27,9 +27,8 @@ def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, judge: str 
     """Check every claim of a file against its evidence, and compare with the labels.
 
     FILE.jsonl has one object a line: {"claim": …, "evidence": …, "label": "supported", "unsupported" or "refuted"},
-    and "title" where the evidence has one.
-    Caught is what is labelled unsupported or refuted and is not let pass; a false alarm is a supported claim that is
-    not let pass. AUROC says how well the score alone tells supported claims from refuted and from unsupported ones.
+    and "title" where the evidence has one. Caught is what is labelled unsupported or refuted and called anything but
+    supported; a false alarm is a supported claim that is called anything else. AUROC says how well the score alone tells supported claims from refuted and from unsupported ones.
 
     \b
     Examples:
