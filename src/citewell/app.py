@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         SyncProgress,
     )
     from citewell.domain.packs import Explanation, ResearchPack
+    from citewell.domain.ports import AnswerSpans, Entailment
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
@@ -130,7 +131,8 @@ class Engine:
 
         redact = self._redactor.redact
         return Effects(
-            self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker
+            *(self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
+            open_judge=lambda: self.judge,
         ).perform
 
     def chat(self, model: str) -> ChatModel:
@@ -184,6 +186,23 @@ class Engine:
         from citewell.models.cross_encoder import CrossEncoder
 
         return CrossEncoder(Path(self.settings.reranker))
+
+    @cached_property
+    def judge(self) -> Entailment | None:
+        """The model that judges whether quotes entail sentences, where one is set; opened when it is first asked."""
+        from citewell.models.judges import open_judge
+
+        return open_judge(self.settings)
+
+    @cached_property
+    def reader(self) -> AnswerSpans | None:
+        """The model that finds answers in passages, where one is set; opened when it is first asked."""
+        from citewell.models.judges import open_reader
+
+        return open_reader(self.settings)
+
+    def _judge_name(self) -> str:
+        return self.judge.name if self.judge is not None else ""
 
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
         """How meaning takes part. Nothing is encoded yet: words answer, and `status` and `doctor` say so."""
@@ -396,7 +415,7 @@ class Engine:
     def _requests(self) -> Requests:
         from citewell.runner.requests import Requests
 
-        return Requests(self.settings, self._masker, self.chat, self._semantic_use)
+        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name)
 
     def research_pack(
         self,

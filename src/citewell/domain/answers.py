@@ -143,6 +143,15 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Entails:
+    """How likely a text entails a statement, says nothing of it, or contradicts it; the three add up to 1."""
+
+    entails: float
+    neutral: float
+    contradicts: float
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """A numbered citation, in order of first use."""
 

@@ -238,6 +238,8 @@ class RunRequest:
     reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
     # None: as many as the profile allows.
     max_citations: int | None = None
+    # The name of the model that judges whether quotes entail sentences; empty: none does.
+    judge: str = ""
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

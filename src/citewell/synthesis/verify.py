@@ -8,7 +8,7 @@ source is right, nor whether the answer is complete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from citewell.domain.answers import (
@@ -16,6 +16,7 @@ from citewell.domain.answers import (
     Citation,
     Draft,
     DraftSentence,
+    Entails,
     Highlight,
     PreparedSource,
     PreparedSynthesis,
@@ -24,6 +25,7 @@ from citewell.domain.answers import (
     Verification,
 )
 from citewell.domain.documents import Span
+from citewell.domain.ports import ClaimPair
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.absence import missed_by
 from citewell.synthesis.checking.claim import check_claim, check_text
@@ -33,6 +35,7 @@ from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.extract import nearest_passages
 from citewell.synthesis.gates import check_gates, source_of, standing_gate
 from citewell.synthesis.instructions import is_instruction
+from citewell.synthesis.judging import pair_of
 from citewell.synthesis.passages import quote_at
 from citewell.synthesis.repairs import narrowed, repaired
 
@@ -51,12 +54,17 @@ Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
 
 def verify(
-    question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int = MAX_CITATIONS
+    question: str,
+    draft: Draft,
+    prepared: PreparedSynthesis,
+    plan: QueryPlan,
+    max_citations: int = MAX_CITATIONS,
+    scores: Mapping[ClaimPair, Entails] | None = None,
 ) -> Verification:
-    """The verdict on a draft: gates, sentences, numbered citations, warnings."""
+    """The verdict on a draft: gates, sentences, numbered citations, warnings; `scores` is what a judge said."""
     rarity = Rarity.of(prepared)
     by_model = draft.written_by == "model"
-    judged = [_judged(sentence, prepared, rarity, by_model=by_model) for sentence in draft.sentences]
+    judged = [_judged(one, prepared, rarity, scores or {}, by_model=by_model) for one in draft.sentences]
     cited = _cited(judged, draft, prepared, max_citations)
     checked = tuple(
         replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
@@ -80,7 +88,14 @@ def _rate(claims: Sequence[CheckedSentence], verdict: Verdict) -> float:
     return round(sum(one.verdict == verdict for one in claims) / len(claims), 6) if claims else 0.0
 
 
-def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity, *, by_model: bool) -> Judged:
+def _judged(
+    sentence: DraftSentence,
+    prepared: PreparedSynthesis,
+    rarity: Rarity,
+    scores: Mapping[ClaimPair, Entails],
+    *,
+    by_model: bool,
+) -> Judged:
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
     if sentence.kind == "gap":
         return _gap(sentence, prepared, rarity), ()
@@ -90,7 +105,9 @@ def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
     # What gives orders to whoever reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     quotes = tuple(quote for quote, _ in held)
-    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity, by_model=by_model)
+    entails = scores.get(pair_of(sentence.text, held)) if scores else None
+    told = [source for _, source in held]
+    check = check_claim(sentence.text, quotes, told, rarity, entails=entails, by_model=by_model)
     if check.verdict != "supported":
         found = repaired(sentence.text, quotes, prepared, rarity)
         if found is not None:

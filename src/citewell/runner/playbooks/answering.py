@@ -1,5 +1,6 @@
 """The answering moves, the same for every profile: prepare → write or extract → verify → keep the cited texts. Pure.
 
+Where a judge is set, it is asked before a model's draft is verified; without its answer, verification goes by rules.
 A model writes only where one is chosen, there is evidence, and its cost fits. Its draft gets one repair. Whatever it
 does, the evidence stays: time that runs out and a ceiling that is reached leave a quoted answer, marked incomplete.
 """
@@ -15,6 +16,7 @@ from citewell.domain.decisions import (
     AnswerDrafted,
     AnswerReviewed,
     AnswerVerified,
+    ClaimsScored,
     CostLimitReached,
     Decision,
     EvidencePrepared,
@@ -31,7 +33,10 @@ from citewell.runner.actions import (
     Action,
     Ask,
     AskFailed,
+    ClaimsJudged,
     Extract,
+    JudgeClaims,
+    JudgedPair,
     KeepTexts,
     Prepare,
     ReadDraft,
@@ -41,9 +46,10 @@ from citewell.runner.actions import (
     stage_of,
 )
 from citewell.runner.playbooks.transitions import Transition
-from citewell.runner.profiles import ANSWER_GRACE_SECONDS
+from citewell.runner.profiles import ANSWER_GRACE_SECONDS, JUDGE_SECONDS
 from citewell.runner.state import RunState
 from citewell.synthesis.drafting import declines
+from citewell.synthesis.judging import pairs_to_judge
 from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
 from citewell.synthesis.review import review_request
 
@@ -164,13 +170,40 @@ def drafted(state: RunState, draft: Draft) -> Transition:
     if draft.written_by == "model" and not draft.sentences:
         gone = _given_up(after, "empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
         return gone.after(decision)
-    return _verify(after, draft).after(decision)
+    return (_judge(after, draft) or _verify(after, draft)).after(decision)
+
+
+def _judge(state: RunState, draft: Draft) -> Transition | None:
+    """Ask the judge of what it was not asked before, if one is set and there is time."""
+    assert state.prepared is not None
+    judge, seconds = state.request.judge, min(JUDGE_SECONDS, state.seconds_left - ANSWER_GRACE_SECONDS)
+    if not judge or state.is_hurried or "judge_unavailable" in state.warnings or seconds <= 0:
+        return None
+    known = {one.pair for one in state.scores}
+    pairs = tuple(pair for pair in pairs_to_judge(draft, state.prepared) if pair not in known)
+    return Transition(state, (JudgeClaims(judge, pairs, round(seconds, 3)),)) if pairs else None
+
+
+def judged(state: RunState, asked: JudgeClaims, seen: ClaimsJudged) -> Transition:
+    """The judge has answered: verify with what it says."""
+    assert state.draft is not None
+    scores = tuple(JudgedPair(pair, score) for pair, score in zip(asked.pairs, seen.scores, strict=False))
+    after = replace(state, scores=(*state.scores, *scores))
+    return _verify(after, state.draft).after(ClaimsScored(asked.judge, len(scores)))
+
+
+def unjudged(state: RunState) -> Transition:
+    """A judge that cannot be used, or that nobody waits for any longer, costs its opinion and nothing else."""
+    assert state.draft is not None
+    return _verify(replace(state, warnings=(*state.warnings, "judge_unavailable")), state.draft)
 
 
 def _verify(state: RunState, draft: Draft) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
-    check = Verify(state.request.question, draft, state.prepared, state.plan, state.budget.citations)
+    check = Verify(
+        *(state.request.question, draft, state.prepared, state.plan, state.budget.citations), scores=state.scores
+    )
     return Transition(state, (check,))
 
 

@@ -49,6 +49,7 @@ _COMMANDS = {
     "stats": "corpus:stats",
     "backup": "backup:backup",
     "restore": "backup:restore",
+    "models": "models:models",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
     "bench": "bench:bench",

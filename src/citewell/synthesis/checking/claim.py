@@ -29,7 +29,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.domain.answers import PreparedSource, Quote, Verdict
+from citewell.domain.answers import Entails, PreparedSource, Quote, Verdict
 from citewell.synthesis.checking.claim_alignment import align_to_nearest
 from citewell.synthesis.checking.clauses import clauses_of
 from citewell.synthesis.checking.evidence_match import Evidence, EvidenceMatch, match_evidence, read_evidence
@@ -58,6 +58,9 @@ PARTIAL_AT = 0.5
 _CLAUSE_AT = 0.34
 # A clause with fewer words of meaning borrows its subject from another.
 _LEAST_OWN = 3
+# How sure a judge has to be.
+ENTAILS_AT = 0.9
+CONTRADICTS_AT = 0.97
 _MOST_NAMED = 8
 # Questions that tell: they ask for a yes.
 _ASSERTING = re.compile(
@@ -83,6 +86,8 @@ class Check:
     # The place in the joined quotes of the sentences that support it.
     start: int = 0
     end: int = 0
+    # What a judge said of it, where one was asked.
+    entails: Entails | None = None
 
 
 def is_claim(text: str) -> bool:
@@ -101,6 +106,7 @@ def check_claim(
     sources: Sequence[PreparedSource],
     rarity: Rarity,
     likeness: Likeness | None = None,
+    entails: Entails | None = None,
     *,
     by_model: bool = False,
 ) -> Check:
@@ -115,7 +121,7 @@ def check_claim(
         is_bare = not is_claim(said)
         return Check("not_a_claim") if is_bare else Check("unsupported", "no passage is cited")
     titles = "\n".join(dict.fromkeys(f"{source.title} {source.heading or ''}".strip() for source in sources))
-    return check_text(said, joined(quotes), rarity, titles, likeness)
+    return check_text(said, joined(quotes), rarity, titles, likeness, entails)
 
 
 def joined(quotes: Sequence[Quote]) -> str:
@@ -123,7 +129,14 @@ def joined(quotes: Sequence[Quote]) -> str:
     return BETWEEN.join(quote.text for quote in quotes)
 
 
-def check_text(said: str, quoted: str, rarity: Rarity, titles: str = "", likeness: Likeness | None = None) -> Check:
+def check_text(
+    said: str,
+    quoted: str,
+    rarity: Rarity,
+    titles: str = "",
+    likeness: Likeness | None = None,
+    entails: Entails | None = None,
+) -> Check:
     """Compare a sentence with a text."""
     if (row := check_row(said, quoted)) is not None:
         verdict: Verdict = "supported" if row.holds else "contradicted"
@@ -133,14 +146,14 @@ def check_text(said: str, quoted: str, rarity: Rarity, titles: str = "", likenes
     start, end = _supporting_span(matched)
     withdrawn = withdrawal(said, quoted, matched.sentence)
     if not withdrawn and (place := _verbatim(said, quoted, evidence)) is not None:
-        return Check("supported", "", 1.0, "", *place)
+        return Check("supported", "", 1.0, "", *place, entails=entails)
     features = read_support_features(matched, quoted, likeness_around(matched, likeness))
     check = _against_a_rule(said, quoted, matched, features, withdrawn)
     if check is None:
-        check = _by_words(said, quoted, matched)
+        check = _by_judge(entails) or _by_words(said, quoted, matched)
     if check.verdict != "contradicted" and not unquoted(said, quoted):
         check = _by_clauses(said, evidence, rarity, check)
-    return replace(check, support=support_of(features), start=start, end=end)
+    return replace(check, support=support_of(features), start=start, end=end, entails=entails)
 
 
 def _against_a_rule(
@@ -168,6 +181,15 @@ def _against_a_rule(
     if alignment is not None and (limited := turned(alignment)):
         return Check("unsupported", limited)
     return None
+
+
+def _by_judge(entails: Entails | None) -> Check | None:
+    """What a judge says of a claim that no rule speaks against, where it is sure."""
+    if entails is None:
+        return None
+    if entails.entails >= ENTAILS_AT:
+        return Check("supported", "entailed, as the judge reads it")
+    return Check("contradicted", "the judge reads the contrary") if entails.contradicts >= CONTRADICTS_AT else None
 
 
 def _by_words(said: str, quoted: str, matched: EvidenceMatch) -> Check:
