@@ -43,7 +43,7 @@ def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, as_json: bo
     if as_json:
         print_json(report)
         return
-    print_table("", ("measure", "value"), _rows(report))
+    print_table(("measure", "value"), _rows(report))
 
 
 def _rows(report: VerifierReport) -> list[tuple[str, str]]:
