@@ -29,7 +29,7 @@ def faults(entry: dict[str, Any], result: RunResult) -> list[str]:
     if entry["kind"] == "unanswerable":
         return [] if result.answer_status == "no_evidence" else ["answered, and nothing answers it"]
     if result.answer_status != "ok":
-        return ["refused"]
+        return ["refused" if result.answer_status == "no_evidence" else f"{result.answer_status}: {result.stop_reason}"]
     said = result.answer.casefold()
     current = " ".join(one.text for one in result.sentences if not one.text.startswith(OUTDATED)).casefold()
     found = [f"lacks “{fact}”" for fact in entry["fact"] if fact.casefold() not in said]

@@ -113,6 +113,7 @@ def test_the_decisive_span_is_bold_though_markup_around_it_is_hidden() -> None:
         ('see [leave]({% page "/leave/" %}) now', "see leave now"),
         ("a <a href='x'>link</a>, x < y, <name>", "a link, x < y, <name>"),
         (r"author\*in \- so", "author*in - so"),
+        ("*Cost per use* is 2 * 3 * 4, `*a*`, a*b*c", "Cost per use is 2 * 3 * 4, `*a*`, a*b*c"),
         ("`[[not a link]]` and a[0][1]", "`[[not a link]]` and a[0][1]"),
     ],
 )

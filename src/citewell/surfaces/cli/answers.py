@@ -292,7 +292,8 @@ def _cut(lines: Sequence[Line], most: int, key: str) -> list[Line]:
     kept = list(lines[start : start + most])
     left = len(lines) - most
     more = f"… {left} more {'line' if left == 1 else 'lines'}: citewell get {one_line(key, 200)}"
-    return [*([(Piece("…", "dim"),)] if start else []), *kept, (Piece(more, "dim"),)]
+    told = paragraph_lines([Piece(more, "dim")], page_width() - _MARGIN)
+    return [*([(Piece("…", "dim"),)] if start else []), *kept, *told]
 
 
 def _words(text: str) -> list[str]:

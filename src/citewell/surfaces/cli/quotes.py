@@ -24,14 +24,15 @@ _FILLED = 55
 _LINK = re.compile(r"(!?\[)[^\[\]]+(\]\((?:\{[{%].*?[%}]\}|[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\))")
 _WIKILINK = re.compile(r"(?<!!)(\[\[(?:[^\[\]|\n]*\|)?)[^\[\]|\n]+(\]\])")
 _STRONG = re.compile(r"(\*\*)(?=\S)[^*\n]+?(?<=\S)(\*\*)")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*)(?=[^\s*])[^*\n]+?(?<=[^\s*])(\*)(?![\w*])")
 _BLOCK_ID = re.compile(r"([ \t]\^[\w-]+)()$", re.MULTILINE)
 _TAG = re.compile(
     r"(</?(?:a|abbr|b|br|center|div|em|font|i|img|input|kbd|label|p|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?/?>)()",
     re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"(\\)[!-/:-@\[-`{-~]()")
-_MARKUP = (_LINK, _WIKILINK, _STRONG, _BLOCK_ID, _TAG, _ESCAPE)
-_ANY_MARKUP = re.compile(r"\[|\*\*|\^|<|\\")
+_MARKUP = (_LINK, _WIKILINK, _STRONG, _EMPHASIS, _BLOCK_ID, _TAG, _ESCAPE)
+_ANY_MARKUP = re.compile(r"\[|\*|\^|<|\\")
 _CODE_SPAN = re.compile(r"(`+)[^`\n]+\1")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _STARTS_ANEW = re.compile(r"\s*(?:[-*+•>|#]|\d{1,3}[.)]\s|\[[ xX]\])")
