@@ -123,8 +123,8 @@ class Engine:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
         from citewell.runner.effects import Effects
 
-        def view(lookup: str, query: str, max_chars: int) -> DocumentView:
-            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars)
+        def view(lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None) -> DocumentView:
+            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars, shown)
 
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()

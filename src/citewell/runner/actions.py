@@ -68,11 +68,12 @@ class BriefTopic:
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Read more of the top rows around the question, in the same windows `get` shows."""
+    """Read more of the top rows: around what each of them shows, in its place of the same order."""
 
     lookups: tuple[str, ...]
     query: str
     max_chars: int
+    shown: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

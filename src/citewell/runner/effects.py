@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Protocol
 
 from citewell.domain.answers import Entails
@@ -48,9 +49,11 @@ from citewell.text.masking import MaskedStream, Masker
 
 
 class View(Protocol):
-    """Reads one document around a query, as `get` does."""
+    """Reads one document around a query, as `get` does, or around what is shown of it."""
 
-    def __call__(self, lookup: str, query: str, max_chars: int) -> DocumentView: ...
+    def __call__(
+        self, lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None
+    ) -> DocumentView: ...
 
 
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
@@ -177,9 +180,9 @@ class Effects:
 
     def _views(self, action: Inspect) -> list[DocumentView]:
         views: list[DocumentView] = []
-        for lookup in action.lookups:
+        for lookup, shown in zip_longest(action.lookups, action.shown):
             try:
-                views.append(self._view(lookup, action.query, action.max_chars))
+                views.append(self._view(lookup, action.query, action.max_chars, shown))
             except NotFound:
                 continue  # removed since it was found: the row keeps the window it had
         return views

@@ -230,8 +230,10 @@ def _inspect(state: RunState) -> Transition:
     pack = state.pack
     if not pack.evidence:
         return _judge(state)
-    keys = tuple(row.source_key for row in pack.evidence[: state.budget.inspect_rows])
-    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars),))
+    rows = pack.evidence[: state.budget.inspect_rows]
+    keys = tuple(row.source_key for row in rows)
+    shown = tuple((row.span.start, row.span.end) for row in rows)
+    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars, shown),))
 
 
 def _seen(state: RunState, pack: ResearchPack) -> tuple[str, ...]:
