@@ -23,7 +23,7 @@ class Signal:
 
 
 # From here on the evidence is taken to answer; below, an answer without a model is refused.
-LIKELY = 0.8
+LIKELY = 0.75
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
-from citewell.domain.errors import NotFound
+from citewell.domain.errors import CitewellError, NotFound
 from citewell.domain.ports import Reranker
 from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
@@ -26,6 +26,8 @@ from citewell.runner.actions import (
     Ask,
     AskFailed,
     BriefTopic,
+    Compare,
+    Compared,
     Expand,
     Expanded,
     GivenRead,
@@ -122,6 +124,8 @@ class Effects:
     def _do(self, action: Action) -> Observation:
         if isinstance(action, KeepTexts):
             return TextsKept(self._keep(action.texts))
+        if isinstance(action, Compare):
+            return self._compare(action)
         # What is removed meanwhile is still there for the row that was just ranked.
         with self._store.snapshot():
             return self._read(action)
@@ -150,6 +154,20 @@ class Effects:
                 return Expanded(tuple(related_rows(self._store, action.lookup, action.max_chars, action.limit)))
             case _:
                 raise TypeError(f"{type(action).__name__} is computed, not performed")
+
+    def _compare(self, action: Compare) -> Observation:
+        """A model that does not work never stops an answer: words decide alone, and the run says so."""
+        try:
+            embedder = self._open_lane().embedder
+            if not embedder.tells_answers:
+                return Compared(())
+            query = embedder.encode_query(action.question)[0]
+            found = embedder.encode_passages(action.texts) @ query
+        except CitewellError as error:
+            return Compared((), self._redact(error.message))
+        except Exception as error:  # noqa: BLE001 - whatever a model's libraries raise, words still choose
+            return Compared((), self._redact(f"The model failed: {type(error).__name__}: {error}")[:500])
+        return Compared(tuple(round(float(one), 4) for one in found))
 
     def _views(self, action: Inspect) -> list[DocumentView]:
         views: list[DocumentView] = []
