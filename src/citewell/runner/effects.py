@@ -20,6 +20,7 @@ from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
 from citewell.packs.rereading import reread
 from citewell.packs.topic_brief import TopicBriefs
+from citewell.retrieval.comparing import compare_texts
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
@@ -158,16 +159,9 @@ class Effects:
     def _compare(self, action: Compare) -> Observation:
         """A model that does not work never stops an answer: words decide alone, and the run says so."""
         try:
-            embedder = self._open_lane().embedder
-            if not embedder.tells_answers:
-                return Compared(())
-            query = embedder.encode_query(action.question)[0]
-            found = embedder.encode_passages(action.texts) @ query
+            return Compared(compare_texts(self._open_lane, action.question, action.texts))
         except CitewellError as error:
-            return Compared((), self._redact(error.message))
-        except Exception as error:  # noqa: BLE001 - whatever a model's libraries raise, words still choose
-            return Compared((), self._redact(f"The model failed: {type(error).__name__}: {error}")[:500])
-        return Compared(tuple(round(float(one), 4) for one in found))
+            return Compared((), self._redact(error.message)[:500])
 
     def _views(self, action: Inspect) -> list[DocumentView]:
         views: list[DocumentView] = []

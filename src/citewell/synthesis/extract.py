@@ -72,9 +72,9 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | N
     return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
 
 
-def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan) -> Answerability:
+def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | None = None) -> Answerability:
     """How likely the evidence answers, as `extract` would find it."""
-    found = extract(prepared, plan).answerability
+    found = extract(prepared, plan, likeness).answerability
     assert found is not None
     return found
 
