@@ -110,6 +110,18 @@ class PreparedSynthesis:
 
 
 @dataclass(frozen=True, slots=True)
+class Likeness:
+    """How near texts come to the question in meaning: each with its similarity. Empty where meaning takes no part."""
+
+    texts: tuple[str, ...] = ()
+    similarities: tuple[float, ...] = ()
+
+    @property
+    def by_text(self) -> dict[str, float]:
+        return dict(zip(self.texts, self.similarities, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class DraftSentence:
     """A sentence as it will be shown, with the passages it rests on."""
 

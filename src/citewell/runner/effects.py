@@ -16,12 +16,13 @@ from citewell.domain.answers import Entails
 from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
-from citewell.domain.errors import NotFound, Unavailable
+from citewell.domain.errors import CitewellError, NotFound, Unavailable
 from citewell.domain.ports import Entailment, Reranker
 from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
 from citewell.packs.rereading import reread
 from citewell.packs.topic_brief import TopicBriefs
+from citewell.retrieval.comparing import compare_texts
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
@@ -29,6 +30,8 @@ from citewell.runner.actions import (
     AskFailed,
     BriefTopic,
     ClaimsJudged,
+    Compare,
+    Compared,
     Expand,
     Expanded,
     GivenRead,
@@ -149,6 +152,8 @@ class Effects:
     def _do(self, action: Action) -> Observation:
         if isinstance(action, KeepTexts):
             return TextsKept(self._keep(action.texts))
+        if isinstance(action, Compare):
+            return self._compare(action)
         # What is removed meanwhile is still there for the row that was just ranked.
         with self._store.snapshot():
             return self._read(action)
@@ -177,6 +182,13 @@ class Effects:
                 return Expanded(tuple(related_rows(self._store, action.lookup, action.max_chars, action.limit)))
             case _:
                 raise TypeError(f"{type(action).__name__} is computed, not performed")
+
+    def _compare(self, action: Compare) -> Observation:
+        """A model that does not work never stops an answer: words decide alone, and the run says so."""
+        try:
+            return Compared(compare_texts(self._open_lane, action.question, action.texts))
+        except CitewellError as error:
+            return Compared((), self._redact(error.message)[:500])
 
     def _views(self, action: Inspect) -> list[DocumentView]:
         views: list[DocumentView] = []

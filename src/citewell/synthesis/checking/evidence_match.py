@@ -10,7 +10,7 @@ Example:
     claim:   The ferry carries coal.
     passage: The ferry left at noon. Nobody waved. The mill burns coal.
     verdict: unsupported
-    reason:  not in the quote: carries, coal
+    reason:  not in the quote: ferry, carries
 """
 
 from __future__ import annotations
