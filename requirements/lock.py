@@ -56,6 +56,7 @@ def main() -> None:
     compile_lock("dev.in", "dev.lock")
     compile_lock("test.in", "test.lock")
     compile_lock("semantic.in", "semantic.lock")
+    compile_lock("training.in", "training.lock")
     lock_alone("weights.in", "weights.lock")
 
 
