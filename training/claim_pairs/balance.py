@@ -1,8 +1,8 @@
 """Takes as many supported as other pairs of each kind, at every degree of shared wording.
 
-Within a kind, pairs are sorted into bins by how many words of the claim the passage has and by how long the claim is
-beside it. From each bin as many supported as not supported ones are taken. What is left cannot be told apart by
-wording: only reading helps.
+Within a kind, pairs are sorted into bins by how many words of the claim the passage has, how many of them side by side,
+and by how long the claim is beside it. From each bin as many supported as not supported ones are taken. What is left
+cannot be told apart by wording: only reading helps.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from random import Random
 
-from claim_pairs.pair import Pair, overlap, words_of
+from claim_pairs.pair import Pair, kept_couples, overlap, words_of
 
 _BINS = 8
 
@@ -44,7 +44,7 @@ def evened(random: Random, pairs: Iterable[Pair], per_kind: int) -> list[Pair]:
 
 
 def _even_kind(random: Random, pairs: list[Pair], limit: int) -> list[Pair]:
-    bins: dict[tuple[int, int], tuple[list[Pair], list[Pair]]] = defaultdict(lambda: ([], []))
+    bins: dict[tuple[int, ...], tuple[list[Pair], list[Pair]]] = defaultdict(lambda: ([], []))
     for pair in pairs:
         bins[_bin(pair)][pair.label != "supported"].append(pair)
     kept: list[Pair] = []
@@ -59,10 +59,10 @@ def _even_kind(random: Random, pairs: list[Pair], limit: int) -> list[Pair]:
     return true + false
 
 
-def _bin(pair: Pair) -> tuple[int, int]:
+def _bin(pair: Pair) -> tuple[int, ...]:
     share = overlap(pair)
     length = len(words_of(pair.claim)) / len(words_of(pair.passage))
-    return (int(share * _BINS) if share < 1 else _BINS + 1, min(4, int(length * 4)))
+    return (int(share * _BINS) if share < 1 else _BINS + 1, min(4, int(length * 4)), int(kept_couples(pair) * 6))
 
 
 def _mixed(random: Random, pairs: list[Pair], size: int) -> list[Pair]:

@@ -17,6 +17,8 @@ from claim_pairs.pair import Label, Pair
 from claim_pairs.passages import Sentence
 from claim_pairs.wording import FUNCTION_WORDS, introduced, raised, reworded
 
+# A false claim is reworded nearly as often as a true one: else a second change would speak for the truth.
+_ALSO_REWORDED = 0.7
 NaturalMaker = Callable[[Random, Sentence], Iterator[Pair]]
 
 
@@ -35,7 +37,7 @@ def twins(random: Random, kind: str, sentence: Sentence, other: str | None, labe
     if not other or other == sentence.text:
         return
     passage, claim = random.sample((sentence.text, other), 2)
-    if random.random() < 0.3:
+    if random.random() < _ALSO_REWORDED:
         claim = reworded(random, claim) or claim
     yield Pair(kind, claim, around(random, passage, sentence), label)
     same = random.choice((sentence.text, other))
@@ -154,9 +156,11 @@ def compressed(random: Random, sentence: Sentence) -> Iterator[Pair]:
         "supported",
     )
     if random.random() < 0.7 and "(" not in sentence.text:
-        yield Pair("compressed", sentence.text, short, "unsupported")
+        yield Pair("compressed", reworded(random, sentence.text) or sentence.text, short, "unsupported")
     change = random.choice((edits.contrary, edits.sibling, edits.negated, edits.swapped, values.renumbered))
     if other := change(random, short):
+        if random.random() < _ALSO_REWORDED:
+            other = reworded(random, other) or other
         yield Pair("compressed", other, around(random, sentence.text, sentence), "refuted")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from typing import Literal
 
@@ -39,6 +40,13 @@ def words_of(text: str) -> list[str]:
 
 def is_short(pair: Pair) -> bool:
     return len(words_of(pair.claim)) + len(words_of(pair.passage)) <= MAX_WORDS
+
+
+def kept_couples(pair: Pair) -> float:
+    """The share of the claim's neighbouring words that are neighbours in its passage."""
+    couples = list(pairwise(words_of(pair.claim)))
+    found = set(pairwise(words_of(pair.passage)))
+    return sum(couple in found for couple in couples) / max(1, len(couples))
 
 
 def overlap(pair: Pair) -> float:

@@ -11,13 +11,12 @@ import argparse
 import hashlib
 import math
 from collections import defaultdict
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from claim_pairs.pair import Pair, overlap, words_of
+from claim_pairs.pair import Pair, kept_couples, overlap, words_of
 from claim_pairs.passages import read_rows
 
 Numbers = npt.NDArray[np.float64]
@@ -26,9 +25,7 @@ _WORD_BINS, _STEPS, _FEWEST = 512, 150, 60
 
 def wording(pair: Pair) -> list[float]:
     claim, passage = words_of(pair.claim), words_of(pair.passage)
-    joined = f" {' '.join(passage)} "
-    couples = list(pairwise(claim))
-    kept = sum(f" {left} {right} " in joined for left, right in couples) / max(1, len(couples))
+    kept = kept_couples(pair)
     shared = overlap(pair)
     return [
         shared,
