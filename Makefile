@@ -56,7 +56,7 @@ FREEZE ?= 0
 TORCH := $(STATE)/venv
 LOWEST := nice -n 19 $(shell command -v chrt >/dev/null && echo chrt --idle 0)
 READER := cd training && $(LOWEST) $(TORCH)/bin/python -m
-MINILM = $(shell dirname "$$(find $(TORCH) -name model.safetensors | head -n 1)")
+MINILM = $(shell dirname "$$(find $(TORCH) -path '*minilm*' -name model.safetensors | head -n 1)")
 FOLDER_OF := $(if $(filter claims,$(TASK)),judge,reader)
 
 reader: reader-pairs reader-train reader-evaluate reader-export  ## the judge (or TASK=questions, the reader) from its data to its folder
