@@ -78,7 +78,7 @@ def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[Near
         return ()
     reading = read_evidence(prepared, plan)
     parts = asked(plan.text_query)
-    found = [_answer(part, reading, None, alone=len(parts) == 1) for part in parts]
+    found = [_answer(part, reading, Likeness(), alone=len(parts) == 1) for part in parts]
     return tuple(_nearest([scored for part in found for scored in part.ranked]))
 
 
