@@ -38,6 +38,7 @@ from citewell.synthesis.instructions import is_instruction
 from citewell.synthesis.judging import pair_of
 from citewell.synthesis.passages import quote_at
 from citewell.synthesis.repairs import narrowed, repaired
+from citewell.synthesis.values import dates_in, quantities_in
 
 MAX_CITATIONS = 8
 _QUOTES_A_SOURCE = 4
@@ -49,6 +50,15 @@ _OTHER_CITED = "the passage cited first does not say this; another source does a
 _FIRST_CITED = "it came without a citation; the source that says it is cited"
 _IS_THERE = "the evidence does say this"
 _NO_PROOF = "that something is missing is not proven by a quote"
+# Words of headings that name a part of an answer and state nothing.
+_LABELS = content_stems(
+    """summary overview answer direct short key evidence source sources recommendation recommendations detail
+    details background conclusion conclusions findings finding open question questions next step steps gap gaps
+    limits limitation context note notes result results what which who where when why how example examples
+    comparison timeline history reasons reason causes effects pros cons advantages disadvantages contradictions
+    uncertainty section part introduction zusammenfassung überblick antwort quellen fazit offene fragen résumé
+    aperçu réponse"""
+)
 # A sentence with its verdict, and the quotes it stands on.
 Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
@@ -99,6 +109,8 @@ def _judged(
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
     if sentence.kind == "gap":
         return _gap(sentence, prepared, rarity), ()
+    if sentence.kind == "heading" and by_model:
+        return _heading(sentence, prepared, rarity), ()
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
@@ -130,6 +142,20 @@ def _gap(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -
             quote = quote_at(source, check.start, check.end)
             return CheckedSentence(sentence.text, "contradicted", (), quote, _IS_THERE, 0.0, kind=sentence.kind)
     return CheckedSentence(sentence.text, "unsupported", (), None, _NO_PROOF, 0.0, kind=sentence.kind)
+
+
+def _heading(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> CheckedSentence:
+    """A heading a model wrote: a label says nothing new; one that does has to stand in a source."""
+    titles = " ".join(f"{source.title} {source.heading or ''}" for source in prepared.sources)
+    new = content_stems(sentence.text) - content_stems(f"{prepared.question} {titles}") - _LABELS
+    if not new and not quantities_in(sentence.text) and not dates_in(sentence.text):
+        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind)
+    checks = [check_text(sentence.text, source.text, rarity, source.title) for source in prepared.sources]
+    best = next((one for one in checks if one.verdict == "supported"), None)
+    best = best or next((one for one in checks if one.verdict == "contradicted"), None)
+    verdict: Verdict = best.verdict if best is not None else "unsupported"
+    reason = best.reason if best is not None else "no source says it in these words"
+    return CheckedSentence(sentence.text, verdict, (), None, reason, best.support if best else 0.0, kind=sentence.kind)
 
 
 def _cited(judged: Sequence[Judged], draft: Draft, prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
