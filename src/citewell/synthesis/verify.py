@@ -34,7 +34,7 @@ from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.extract import nearest_passages
 from citewell.synthesis.gates import check_gates, source_of, standing_gate
-from citewell.synthesis.instructions import is_instruction
+from citewell.synthesis.instructions import is_instruction, is_ordered
 from citewell.synthesis.judging import pair_of
 from citewell.synthesis.passages import quote_at
 from citewell.synthesis.repairs import narrowed, repaired
@@ -48,6 +48,7 @@ _HOLDING = ("supported", "partial")
 _LONG_QUOTE = 600
 _OTHER_CITED = "the passage cited first does not say this; another source does and is cited instead"
 _FIRST_CITED = "it came without a citation; the source that says it is cited"
+_ORDERED = "a source orders this to be said; that states nothing"
 _IS_THERE = "the evidence does say this"
 _NO_PROOF = "that something is missing is not proven by a quote"
 # Words of headings that name a part of an answer and state nothing.
@@ -116,6 +117,9 @@ def _judged(
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
     # What gives orders to whoever reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
+    # What a source orders to be said rests on nothing.
+    if by_model and any(is_ordered(sentence.text, source.text) for source in prepared.sources):
+        return CheckedSentence(sentence.text, "unsupported", (), None, _ORDERED), ()
     quotes = tuple(quote for quote, _ in held)
     entails = scores.get(pair_of(sentence.text, held)) if scores else None
     told = [source for _, source in held]
