@@ -21,6 +21,7 @@ from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint, is_made_by
 from citewell.models.endpoints import EXTRACTIVE, Endpoint, resolve
+from citewell.models.judges import BUILTIN, judge_folder, open_judge, open_reader, reader_folder
 from citewell.models.minilm import minilm_id
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
@@ -244,6 +245,8 @@ def _lanes(settings: Settings, open_corpus: OpenCorpus) -> Iterator[Check]:
         yield _semantic_lane(settings, open_corpus)
     if settings.reranker:
         yield _reranker(settings)
+    yield _judge(settings)
+    yield _reader(settings)
     yield Check("network", "ok", _network(settings))
 
 
@@ -274,6 +277,32 @@ def _reranker(settings: Settings) -> Check:
     except CitewellError as error:
         return Check("reranker", "missing", f"{error.message} Rows are ranked without it.", error.fix)
     return Check("reranker", "ok", f"{encoder.name}: looks at the best rows again")
+
+
+def _judge(settings: Settings) -> Check:
+    """The model that judges sentences; without one the rules decide, which is no fault."""
+    if judge_folder(settings) is None:
+        what = "none is built in" if settings.judge == BUILTIN else "off"
+        return Check("judge", "ok", f"{what}: sentences are checked by rules alone")
+    try:
+        opened = open_judge(settings)
+        assert opened is not None
+        return Check("judge", "ok", opened.open())
+    except CitewellError as error:
+        return Check("judge", "warning", f"{error.message} Sentences are checked by rules alone.", error.fix)
+
+
+def _reader(settings: Settings) -> Check:
+    """The model that finds answers in passages; without one the rules choose."""
+    if reader_folder(settings) is None:
+        what = "none is built in" if settings.reader == BUILTIN else "off"
+        return Check("reader of answers", "ok", f"{what}: passages are chosen by rules alone")
+    try:
+        opened = open_reader(settings)
+        assert opened is not None
+        return Check("reader of answers", "ok", opened.open())
+    except CitewellError as error:
+        return Check("reader of answers", "warning", f"{error.message} Passages are chosen by rules alone.", error.fix)
 
 
 def _semantic_lane(settings: Settings, open_corpus: OpenCorpus) -> Check:

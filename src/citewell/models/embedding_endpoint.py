@@ -73,6 +73,8 @@ class EmbeddingEndpoint:
 
     # Models differ too much in what "unrelated" is: only what points away is left out.
     unrelated = 0.1
+    # What a similarity of theirs is worth was never measured, and texts would leave this machine for it.
+    tells_answers = False
 
     def __init__(
         self,

@@ -81,6 +81,7 @@ class MiniLm:
 
     # Of a hundred relevant documents of the public collections, one is less similar to its query than 0.18.
     unrelated = 0.15
+    tells_answers = True
 
     def __init__(self, folder: Path, cache: Path, threads: int | None = None) -> None:
         self._folder = folder
