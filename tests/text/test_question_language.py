@@ -38,9 +38,7 @@ def test_a_question_of_function_words_alone_keeps_them() -> None:
 
 
 def test_a_question_in_another_language_than_what_was_found_says_so() -> None:
-    note = source(
-        "# Limoncello\n\nLet the peel of the lemons steep in alcohol, and wait for it.\n", "Limoncello"
-    )
+    note = source("# Limoncello\n\nLet the peel of the lemons steep in alcohol, and wait for it.\n", "Limoncello")
     draft = answer("Wie teuer ist der Limoncello von der Tante?", note)
     assert draft.refused
     assert "The question is in German, what was found in English." in draft.sentences[0].text
