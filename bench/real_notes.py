@@ -124,7 +124,8 @@ def gather(engine: Engine, question: str) -> tuple[EvidenceRow, ...]:
     views = []
     for row in pack.evidence[: budget.inspect_rows]:
         asked = pack.query_plan.text_query
-        views.append(DocumentViews(engine.corpus).view(row.source_key, asked, "evidence", budget.inspect_chars))
+        shown = (row.span.start, row.span.end)
+        views.append(DocumentViews(engine.corpus).view(row.source_key, asked, "evidence", budget.inspect_chars, shown))
     return merge_inspection(pack, views).evidence
 
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         SyncProgress,
     )
     from citewell.domain.packs import Explanation, ResearchPack
+    from citewell.domain.ports import AnswerSpans, Entailment
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
@@ -123,15 +124,16 @@ class Engine:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
         from citewell.runner.effects import Effects
 
-        def view(lookup: str, query: str, max_chars: int) -> DocumentView:
-            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars)
+        def view(lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None) -> DocumentView:
+            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars, shown)
 
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
         redact = self._redactor.redact
         return Effects(
-            self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker
+            *(self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
+            open_judge=lambda: self.judge,
         ).perform
 
     def chat(self, model: str) -> ChatModel:
@@ -185,6 +187,23 @@ class Engine:
         from citewell.models.cross_encoder import CrossEncoder
 
         return CrossEncoder(Path(self.settings.reranker))
+
+    @cached_property
+    def judge(self) -> Entailment | None:
+        """The model that judges whether quotes entail sentences, where one is set; opened when it is first asked."""
+        from citewell.models.judges import open_judge
+
+        return open_judge(self.settings)
+
+    @cached_property
+    def reader(self) -> AnswerSpans | None:
+        """The model that finds answers in passages, where one is set; opened when it is first asked."""
+        from citewell.models.judges import open_reader
+
+        return open_reader(self.settings)
+
+    def _judge_name(self) -> str:
+        return self.judge.name if self.judge is not None else ""
 
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
         """How meaning takes part. Nothing is encoded yet: words answer, and `status` and `doctor` say so."""
@@ -397,7 +416,7 @@ class Engine:
     def _requests(self) -> Requests:
         from citewell.runner.requests import Requests
 
-        return Requests(self.settings, self._masker, self.chat, self._semantic_use)
+        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name)
 
     def research_pack(
         self,

@@ -9,7 +9,7 @@ from citewell.domain.documents import Role, SectionView, SourceType, Span
 from citewell.domain.evidence import Answerability
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
-Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
+Verdict = Literal["supported", "partial", "unsupported", "contradicted", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
@@ -155,6 +155,15 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Entails:
+    """How likely a text entails a statement, says nothing of it, or contradicts it; the three add up to 1."""
+
+    entails: float
+    neutral: float
+    contradicts: float
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """A numbered citation, in order of first use."""
 
@@ -246,6 +255,9 @@ class Verification:
     warnings: tuple[str, ...]
     unsupported_rate: float
     contradictions: tuple[Contradiction, ...] = ()
+    contradicted_rate: float = 0.0
+    # What comes nearest to an answer, where this one may not be shown.
+    nearest: tuple[NearestPassage, ...] = ()
 
     @property
     def passed(self) -> bool:

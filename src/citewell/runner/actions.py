@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.answers import Doubt, Draft, Likeness, PreparedSynthesis, Verification
+from citewell.domain.answers import Doubt, Draft, Entails, Likeness, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow, GivenRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
+from citewell.domain.ports import ClaimPair
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import STAGE_GROUPS, Control, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
 from citewell.domain.topics import TopicBrief
@@ -67,11 +68,12 @@ class BriefTopic:
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Read more of the top rows around the question, in the same windows `get` shows."""
+    """Read more of the top rows: around what each of them shows, in its place of the same order."""
 
     lookups: tuple[str, ...]
     query: str
     max_chars: int
+    shown: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +148,31 @@ class ReadDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeClaims:
+    """Ask the judge whether quotes entail the sentences that rest on them, for at most so many seconds."""
+
+    judge: str
+    pairs: tuple[ClaimPair, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """A pair and what the judge said of it."""
+
+    pair: ClaimPair
+    entails: Entails
+
+
+@dataclass(frozen=True, slots=True)
 class Verify:
     question: str
     draft: Draft
     prepared: PreparedSynthesis
     plan: QueryPlan
     max_citations: int = 8
+    # What a judge said of its sentences; left out of the action's name where there is nothing (`action_digest`).
+    scores: tuple[JudgedPair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +204,7 @@ Action = (
     | Compare
     | Extract
     | ReadDraft
+    | JudgeClaims
     | Verify
     | ReadReview
     | KeepTexts
@@ -190,7 +212,7 @@ Action = (
 ActionKind = Literal["io", "compute"]
 DeadlineScope = Literal["gathering", "writing", "everything"] | StageGroup
 
-IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, Compare, KeepTexts)
+IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, Compare, JudgeClaims, KeepTexts)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -210,6 +232,7 @@ STAGES: dict[type[Any], Stage] = {
     Compare: "prepare_synthesis",
     Extract: "synthesize",
     ReadDraft: "synthesize",
+    JudgeClaims: "verify",
     Verify: "verify",
     ReadReview: "verify",
     KeepTexts: "persist_trace",
@@ -327,6 +350,13 @@ class Drafted:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimsJudged:
+    """What the judge said of each pair, in their order."""
+
+    scores: tuple[Entails, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     verification: Verification
 
@@ -381,6 +411,7 @@ Observation = (
     | Prepared
     | Compared
     | Drafted
+    | ClaimsJudged
     | Verified
     | Reviewed
     | TextsKept
@@ -412,6 +443,7 @@ _OBSERVATIONS: dict[str, type[Any]] = {
         Prepared,
         Compared,
         Drafted,
+        ClaimsJudged,
         Verified,
         Reviewed,
         TextsKept,
@@ -429,8 +461,14 @@ def digest(value: object) -> str:
 
 
 def action_digest(action: Action) -> str:
-    """The name under which an action's observation is filed."""
-    return digest([type(action).__name__, action])
+    """The name under which an action's observation is filed.
+
+    What was added to an action since counts only where it is used, so that earlier records keep their names.
+    """
+    body = msgspec.to_builtins(action)
+    if isinstance(action, Verify) and not action.scores:
+        del body["scores"]
+    return digest([type(action).__name__, body])
 
 
 def encode_observation(observation: Observation) -> dict[str, Any]:

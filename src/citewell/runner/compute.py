@@ -16,6 +16,7 @@ from citewell.runner.actions import (
     Expand,
     Extract,
     Inspect,
+    JudgeClaims,
     JudgeCoverage,
     Judged,
     KeepTexts,
@@ -79,10 +80,24 @@ def compute(action: Action) -> Observation:
             draft = read_answer(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
             return Drafted(draft)
         case Verify():
-            return Verified(verify(action.question, action.draft, action.prepared, action.plan, action.max_citations))
+            scores = {one.pair: one.entails for one in action.scores}
+            checked = verify(
+                *(action.question, action.draft, action.prepared, action.plan, action.max_citations), scores=scores
+            )
+            return Verified(checked)
         case ReadReview():
             return Reviewed(*read_review(action.reply, action.verification))
-        case Ask() | Retrieve() | ReadGiven() | BriefTopic() | Inspect() | Expand() | Compare() | KeepTexts():
+        case (
+            Ask()
+            | Retrieve()
+            | ReadGiven()
+            | BriefTopic()
+            | Inspect()
+            | Expand()
+            | Compare()
+            | JudgeClaims()
+            | KeepTexts()
+        ):
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:
             assert_never(action)

@@ -74,6 +74,16 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | N
     return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
 
 
+def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[NearestPassage, ...]:
+    """What comes nearest to an answer, whether or not it is likely that it answers."""
+    if not prepared.sources:
+        return ()
+    reading = read_evidence(prepared, plan)
+    parts = asked(plan.text_query)
+    found = [_answer(part, reading, Likeness(), alone=len(parts) == 1) for part in parts]
+    return tuple(_nearest([scored for part in found for scored in part.ranked]))
+
+
 def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | None = None) -> Answerability:
     """How likely the evidence answers, as `extract` would find it."""
     found = extract(prepared, plan, likeness).answerability

@@ -3,7 +3,8 @@
 Example:
     claim:   The ferry carries coal from Leith.
     passage: The ferry comes from Leith. It carries coal.
-    verdict: supported
+    verdict: partial
+    reason:  not in this place in the quote: carries
 
 Example:
     claim:   The ferry carries coal.

@@ -1,8 +1,8 @@
 """How much a word says: rare words of English, and words few sentences of the evidence have, say more. Pure.
 
 Example:
-    claim:   The station had a brass burner.
-    passage: The station opened. The station closed. The station burned. The keeper was old. A brass burner was bought.
+    claim:   The keeper bought a brass burner.
+    passage: The mill opened. The keeper bought a brass burner for the mill.
     verdict: supported
 
 Example:

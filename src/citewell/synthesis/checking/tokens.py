@@ -10,7 +10,7 @@ Example:
 Example:
     claim:   The twelve ships sailed.
     passage: The 13 ships sailed at dawn.
-    verdict: unsupported
+    verdict: contradicted
     reason:  not in the quote: twelve
 """
 
