@@ -88,9 +88,9 @@ def test_the_value_a_correction_denies_is_contradicted_and_the_one_it_gives_is_s
     assert verdict("The bolt is 3.241 m above datum.", corrected).verdict == "supported"
 
 
-def test_the_same_number_in_another_unit_is_unsupported() -> None:
+def test_the_same_number_in_another_unit_is_contradicted() -> None:
     rope = source("The rope is 14 mm thick.\n", "Rope")
-    assert verdict("The rope is 14 cm thick.", rope).verdict == "unsupported"
+    assert verdict("The rope is 14 cm thick.", rope).verdict == "contradicted"
 
 
 def test_the_engines_own_words_are_not_claims() -> None:
