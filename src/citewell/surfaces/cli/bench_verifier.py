@@ -28,7 +28,8 @@ def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, judge: str 
 
     FILE.jsonl has one object a line: {"claim": …, "evidence": …, "label": "supported", "unsupported" or "refuted"},
     and "title" where the evidence has one. Caught is what is labelled unsupported or refuted and called anything but
-    supported; a false alarm is a supported claim that is called anything else. AUROC says how well the score alone tells supported claims from refuted and from unsupported ones.
+    supported; a false alarm is a supported claim that is called anything else. AUROC says how well the score alone
+    tells supported claims from refuted and from unsupported ones.
 
     \b
     Examples:
