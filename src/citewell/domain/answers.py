@@ -9,7 +9,7 @@ from citewell.domain.documents import Role, SectionView, SourceType, Span
 from citewell.domain.evidence import Answerability
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
-Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
+Verdict = Literal["supported", "partial", "unsupported", "contradicted", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
@@ -107,6 +107,18 @@ class PreparedSynthesis:
     unseen_terms: tuple[str, ...] = ()
     # Sources of which passages were kept from a hosted model, because a secret seems to stand in them.
     withheld_source_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How near texts come to the question in meaning: each with its similarity. Empty where meaning takes no part."""
+
+    texts: tuple[str, ...] = ()
+    similarities: tuple[float, ...] = ()
+
+    @property
+    def by_text(self) -> dict[str, float]:
+        return dict(zip(self.texts, self.similarities, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +255,9 @@ class Verification:
     warnings: tuple[str, ...]
     unsupported_rate: float
     contradictions: tuple[Contradiction, ...] = ()
+    contradicted_rate: float = 0.0
+    # What comes nearest to an answer, where this one may not be shown.
+    nearest: tuple[NearestPassage, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -167,6 +167,7 @@ class AnswerVerified:
     name: ClassVar[str] = "verified"
     failed_gates: tuple[str, ...]
     unsupported_rate: float
+    contradicted_rate: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,6 +331,7 @@ class RunMetrics:
     evidence_chars: int = 0
     answer_chars: int = 0
     unsupported_rate: float = 0.0
+    contradicted_rate: float = 0.0
     planner_status: str = "off"
     raw_stop: str = ""
 

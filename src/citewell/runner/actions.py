@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.answers import Doubt, Draft, Entails, PreparedSynthesis, Verification
+from citewell.domain.answers import Doubt, Draft, Entails, Likeness, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow, GivenRow
@@ -68,11 +68,12 @@ class BriefTopic:
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Read more of the top rows around the question, in the same windows `get` shows."""
+    """Read more of the top rows: around what each of them shows, in its place of the same order."""
 
     lookups: tuple[str, ...]
     query: str
     max_chars: int
+    shown: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,16 @@ class Prepare:
     rules_chars: int = 0
     withhold_secrets: bool = False
     reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
+    # Whether passages are to be chosen for a comparison by meaning.
+    by_meaning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """How near these texts come to the question in meaning, by the embedding model."""
+
+    question: str
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,7 @@ class Extract:
 
     prepared: PreparedSynthesis
     plan: QueryPlan
+    likeness: Likeness = field(default_factory=Likeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +201,7 @@ Action = (
     | Expand
     | JudgeCoverage
     | Prepare
+    | Compare
     | Extract
     | ReadDraft
     | JudgeClaims
@@ -199,7 +212,7 @@ Action = (
 ActionKind = Literal["io", "compute"]
 DeadlineScope = Literal["gathering", "writing", "everything"] | StageGroup
 
-IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, JudgeClaims, KeepTexts)
+IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, Compare, JudgeClaims, KeepTexts)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -216,6 +229,7 @@ STAGES: dict[type[Any], Stage] = {
     JudgeCoverage: "judge_coverage",
     Expand: "optional_expand_or_retry",
     Prepare: "prepare_synthesis",
+    Compare: "prepare_synthesis",
     Extract: "synthesize",
     ReadDraft: "synthesize",
     JudgeClaims: "verify",
@@ -319,6 +333,15 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     prepared: PreparedSynthesis
+    to_compare: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The similarities, in the order of the texts; none, and why, where there is no model that can tell."""
+
+    similarities: tuple[float, ...]
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +409,7 @@ Observation = (
     | Expanded
     | Judged
     | Prepared
+    | Compared
     | Drafted
     | ClaimsJudged
     | Verified
@@ -417,6 +441,7 @@ _OBSERVATIONS: dict[str, type[Any]] = {
         Expanded,
         Judged,
         Prepared,
+        Compared,
         Drafted,
         ClaimsJudged,
         Verified,

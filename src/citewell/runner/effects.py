@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Protocol
 
 from citewell.domain.answers import Entails
 from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
-from citewell.domain.errors import NotFound, Unavailable
+from citewell.domain.errors import CitewellError, NotFound, Unavailable
 from citewell.domain.ports import Entailment, Reranker
 from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
 from citewell.packs.rereading import reread
 from citewell.packs.topic_brief import TopicBriefs
+from citewell.retrieval.comparing import compare_texts
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
@@ -28,6 +30,8 @@ from citewell.runner.actions import (
     AskFailed,
     BriefTopic,
     ClaimsJudged,
+    Compare,
+    Compared,
     Expand,
     Expanded,
     GivenRead,
@@ -48,9 +52,11 @@ from citewell.text.masking import MaskedStream, Masker
 
 
 class View(Protocol):
-    """Reads one document around a query, as `get` does."""
+    """Reads one document around a query, as `get` does, or around what is shown of it."""
 
-    def __call__(self, lookup: str, query: str, max_chars: int) -> DocumentView: ...
+    def __call__(
+        self, lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None
+    ) -> DocumentView: ...
 
 
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
@@ -146,6 +152,8 @@ class Effects:
     def _do(self, action: Action) -> Observation:
         if isinstance(action, KeepTexts):
             return TextsKept(self._keep(action.texts))
+        if isinstance(action, Compare):
+            return self._compare(action)
         # What is removed meanwhile is still there for the row that was just ranked.
         with self._store.snapshot():
             return self._read(action)
@@ -175,11 +183,18 @@ class Effects:
             case _:
                 raise TypeError(f"{type(action).__name__} is computed, not performed")
 
+    def _compare(self, action: Compare) -> Observation:
+        """A model that does not work never stops an answer: words decide alone, and the run says so."""
+        try:
+            return Compared(compare_texts(self._open_lane, action.question, action.texts))
+        except CitewellError as error:
+            return Compared((), self._redact(error.message)[:500])
+
     def _views(self, action: Inspect) -> list[DocumentView]:
         views: list[DocumentView] = []
-        for lookup in action.lookups:
+        for lookup, shown in zip_longest(action.lookups, action.shown):
             try:
-                views.append(self._view(lookup, action.query, action.max_chars))
+                views.append(self._view(lookup, action.query, action.max_chars, shown))
             except NotFound:
                 continue  # removed since it was found: the row keeps the window it had
         return views

@@ -37,6 +37,8 @@ from citewell.runner.actions import (
     BriefTopic,
     CancelRequested,
     ClaimsJudged,
+    Compare,
+    Compared,
     DeadlinePassed,
     Drafted,
     Expand,
@@ -132,8 +134,11 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             pack, record = merge_expansion(state.pack, rows, state.budget.expansion_rows)
             widened = replace(state, pack=pack, merges=(*state.merges, record), retrieved_keys=_seen(state, pack))
             return answering.prepare(widened, (ExpansionMerged(record.accepted, record.rejected),))
-        case Prepared(prepared=prepared):
-            return answering.prepared(state, prepared)
+        case Prepared(prepared=prepared, to_compare=to_compare):
+            return answering.prepared(state, prepared, to_compare)
+        case Compared():
+            assert isinstance(action, Compare)
+            return answering.compared(state, action, observation)
         case Drafted(draft=draft):
             return answering.drafted(state, draft)
         case ClaimsJudged():
@@ -230,8 +235,10 @@ def _inspect(state: RunState) -> Transition:
     pack = state.pack
     if not pack.evidence:
         return _judge(state)
-    keys = tuple(row.source_key for row in pack.evidence[: state.budget.inspect_rows])
-    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars),))
+    rows = pack.evidence[: state.budget.inspect_rows]
+    keys = tuple(row.source_key for row in rows)
+    shown = tuple((row.span.start, row.span.end) for row in rows)
+    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars, shown),))
 
 
 def _seen(state: RunState, pack: ResearchPack) -> tuple[str, ...]:
@@ -340,7 +347,7 @@ def end_gathering(state: RunState) -> Transition:
     return answering.prepare(state)
 
 
-_ANSWERING = (Prepare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)
+_ANSWERING = (Prepare, Compare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)
 
 
 def end_writing(state: RunState) -> Transition:

@@ -55,10 +55,10 @@ def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, judge: str 
     if as_json:
         print_json(report)
         return
-    print_table("", ("measure", "value"), _rows(report))
+    print_table(("measure", "value"), _rows(report))
     verdicts = [verdict for verdict in next(iter(report.called.values())) if verdict != "not_a_claim"]
     called = ([label, *(f"{found[verdict]:,}" for verdict in verdicts)] for label, found in report.called.items())
-    print_table("", ("label", *(f"called {verdict}" for verdict in verdicts)), called)
+    print_table(("label", *(f"called {verdict}" for verdict in verdicts)), called)
 
 
 def chosen_judge(settings: Settings, chosen: str | None) -> OnnxEntailment | None:

@@ -54,7 +54,7 @@ def _print(found: ModelList) -> None:
         )
         for one in found.models
     ]
-    print_table("", ("model", "kind", "licence", "size", "as its authors say"), rows)
+    print_table(("model", "kind", "licence", "size", "as its authors say"), rows)
     print_text(f"Judge: {found.judge}. Reader: {found.reader}. Reranker: {found.reranker or 'off'}.")
 
 
@@ -121,9 +121,9 @@ def check(ctx: click.Context, file: Path, judge: str | None, as_json: bool) -> N
         ("AUROC, supported from unsupported", _shown(report.auroc.unsupported)),
         ("pairs a second", f"{report.pairs_per_second:.1f}"),
     ]
-    print_table("", ("measure", "value"), rows)
+    print_table(("measure", "value"), rows)
     called = ([label, *(f"{count:,}" for count in found.values())] for label, found in report.called.items())
-    print_table("", ("label", "entails", "neutral", "contradicts"), called)
+    print_table(("label", "entails", "neutral", "contradicts"), called)
 
 
 def _shown(value: float | None) -> str:
