@@ -18,8 +18,8 @@ NOTES: dict[str, str | bytes] = {
     "Monday of each quarter. Laptops may be excluded if the owner asks in writing.\n",
     "Sourdough.md": "- Feed the starter 12 hours before baking.\n- Mix 500 g flour with 350 g water and rest it for "
     "40 minutes.\n- Bake at 240 °C for 20 minutes with the lid on, then 25 minutes without.\n",
-    "Ferry survey.md": "Of the 400 passengers asked, 260 preferred the early ferry to the late one. Nearly half would pay "
-    "more for a cabin. The harbour office refused to publish the costs.\n",
+    "Ferry survey.md": "Of the 400 passengers asked, 260 preferred the early ferry to the late one. Nearly half would "
+    "pay more for a cabin. The harbour office refused to publish the costs.\n",
 }
 TRUE = [
     ("When does the greenhouse heater switch on?", "Once it gets colder than 4 °C, the heating starts by itself."),
