@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
-.PHONY: demo test quick check bench docs golden lock clean
+.PHONY: demo test quick check serve bench fuzz-api docs golden lock clean
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
@@ -18,6 +18,9 @@ quick: $(TEST_STAMP)  ## the inner loop: everything that takes no real killing o
 
 check: $(STAMP)  ## ruff, mypy, layers, generated docs
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python docs/generate.py --check
+
+serve: $(STAMP)  ## the API on loopback
+	$(BIN)/citewell serve
 
 bench: $(STAMP)  ## speed and quality on the public collections, peers in the same run
 	$(BIN)/python bench/run.py $(BENCH)

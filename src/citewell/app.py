@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, DocumentView, SourceType
-from citewell.domain.errors import BadInput, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, WorkFailed
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import PACK_SCHEMA_VERSION
 from citewell.domain.ports import Clock, Reranker
@@ -90,6 +90,8 @@ class Engine:
         self._clock = clock or SystemClock()
         self._chats: dict[str, ChatModel] = {}
         self._open_embedder = open_embedder or self._chosen_embedder
+        # A program that waits for its own runs may queue any number; a server sets how many it lets wait.
+        self.max_waiting_runs: int | None = None
 
     @cached_property
     def corpus(self) -> CorpusStore:
@@ -116,6 +118,8 @@ class Engine:
             self.settings.data_dir,
             self._redactor.redact,
             machine=self._machine,
+            max_running=self.settings.max_runs,
+            max_waiting=self.max_waiting_runs,
         )
 
     def _effects(self, run_id: str | None) -> Perform:
@@ -534,6 +538,19 @@ class Engine:
         return self._requests.request(
             Asked(question, **{name: one for name, one in options.items() if one is not None})
         )
+
+    def load(self) -> None:
+        """Open and import what the first question would otherwise wait for."""
+        from citewell.synthesis import answerability, extract, verify  # noqa: F401
+
+        self.runs.latest(1)
+        self._requests  # noqa: B018
+        if self._semantic_use() != "off":
+            try:
+                self.semantic_lane()
+            except CitewellError:
+                return  # words answer without it, and say so
+        self._pack_by_rules("anything", PackOptions(limit=1), Filters(), "cli", None)
 
     def show_run(self, run_id: str, *, with_events: bool = False) -> RunView:
         """A run as it was, and what became of its sources since."""

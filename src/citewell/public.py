@@ -11,7 +11,7 @@ they are asynchronous; results are typed, frozen values, the same documents that
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         RunList,
         RunView,
     )
-    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, Surface
+    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, RunStatus, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
 
 Place = str | Path
@@ -217,6 +217,11 @@ class Citewell:
         """What is configured, reachable and missing, with the fix for each."""
         return self._engine.doctor()
 
+    def serve_mode(self) -> None:
+        """Be ready for many callers: load what questions need, and let only so many runs wait as the settings say."""
+        self._engine.max_waiting_runs = self.settings.max_waiting_runs
+        self._engine.load()
+
     def without_secrets(self, text: str) -> str:
         """A text with the values of secret settings masked."""
         return self._engine.without_secrets(text)
@@ -321,9 +326,20 @@ class Runs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list(self, limit: int = 20) -> RunList:
-        """The latest runs, newest first."""
-        return self._engine.runs.latest(limit)
+    def list(
+        self,
+        limit: int = 20,
+        *,
+        behind: str | None = None,
+        statuses: Sequence[RunStatus] = (),
+        profile: RunProfile | None = None,
+        surface: Surface | None = None,
+        words: str = "",
+    ) -> RunList:
+        """The latest runs, newest first: behind another one, in some states, with words in the question."""
+        from citewell.domain.run_store import RunChoice
+
+        return self._engine.runs.latest(limit, RunChoice(behind, tuple(statuses), profile, surface, words))
 
     def find(self, run: str) -> str:
         """The id of a run, by its id, by how it begins, or as `last`."""
@@ -337,13 +353,21 @@ class Runs:
         """The stored result of a finished run, by id or by the path of an exported one."""
         return self._engine.runs.result(run)
 
+    def status(self, run_id: str) -> RunStatus:
+        """How a run stands."""
+        return self._engine.runs.status(run_id)
+
+    def last_entry(self, run_id: str) -> int:
+        """The number of the last entry of a run's log, as far as it has come."""
+        return self._engine.runs.last_entry(run_id)
+
     def wait(self, run_id: str, timeout: float | None = None) -> RunResult:
         """The result of a run that this process executes, once it has one."""
         return self._engine.runs.wait(run_id, timeout)
 
     def follow(
         self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
-    ) -> AsyncIterator[RunEvent]:
+    ) -> AsyncGenerator[RunEvent, None]:
         """The events of a run that any process executes, from any point on; leaving changes nothing for the run."""
         return self._engine.runs.follow(run_id, after, until=until)
 
@@ -358,6 +382,10 @@ class Runs:
     def interrupt(self, run_id: str) -> None:
         """Stop executing a run here; it stays resumable."""
         self._engine.runs.interrupt(run_id)
+
+    def interrupt_all(self, seconds: float = 5.0) -> None:
+        """Stop executing every run here and take no more; they stay resumable."""
+        self._engine.runs.interrupt_all(seconds)
 
     def cancel(self, run_id: str) -> ControlReport:
         """Stop a run for good. What it gathered stays on record."""

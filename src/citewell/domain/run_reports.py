@@ -11,10 +11,11 @@ from citewell.domain.runs import RunResult, RunStatus, RunSummary
 
 @dataclass(frozen=True, slots=True)
 class RunList:
-    """The latest runs; `unreadable` names those whose row makes no sense."""
+    """The latest runs; `unreadable` names those whose row makes no sense, `next` where the list goes on."""
 
     runs: tuple[RunSummary, ...]
     unreadable: tuple[str, ...] = ()
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

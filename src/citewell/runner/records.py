@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from citewell.domain.errors import BadInput, CitewellError, NotFound, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
-from citewell.domain.run_store import RunStore
+from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
 from citewell.domain.runs import RunResult
 from citewell.recording.archive import export_run, import_run
 from citewell.recording.folders import TRACES
@@ -53,9 +53,9 @@ class RunRecords:
             raise BadInput(f"Several runs begin with {run}: {', '.join(found)}.", fix="Write more of the id.")
         raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
 
-    def latest(self, limit: int) -> RunList:
-        page = self._store().latest(limit)
-        return RunList(page.runs, page.unreadable)
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
+        page = self._store().latest(limit, choice)
+        return RunList(page.runs, page.unreadable, page.next)
 
     def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
         """One run: its result where it has one, and what became of the sources it cites."""
@@ -70,7 +70,7 @@ class RunRecords:
         """The stored result of a finished run, by id or by the path of an exported one."""
         result = stored_result(self._events(run), self._data_dir)
         if result is None:
-            raise BadInput(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
+            raise Conflict(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
         return result
 
     def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
@@ -78,7 +78,7 @@ class RunRecords:
         events = self._events(run)
         finished = finished_event(events)
         if finished is None:
-            raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
+            raise Conflict(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
         wanted = str(finished.body["result_digest"])
         if tolerant:
             result, notes = replay_tolerant(events, self._machine)
@@ -104,7 +104,7 @@ class RunRecords:
         """A finished run as one file that can be replayed elsewhere."""
         result = self.result(run_id)
         if result.stop_reason == "verification_failed":
-            raise BadInput(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+            raise Conflict(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
         export_run(self._data_dir / TRACES / run_id, target)
         data = target.read_bytes()
         return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())

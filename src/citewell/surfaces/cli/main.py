@@ -49,6 +49,7 @@ _COMMANDS = {
     "stats": "corpus:stats",
     "backup": "backup:backup",
     "restore": "backup:restore",
+    "serve": "serve:serve",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
     "bench": "bench:bench",
