@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
     from citewell.domain.run_reports import (
         ControlReport,
+        EgressLedger,
         ExportReport,
         PruneSummary,
         ReplayReport,
@@ -50,8 +51,10 @@ if TYPE_CHECKING:
         RunList,
         RunView,
     )
-    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, RunStatus, Surface
+    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, RunStatus, RunSummary, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
+    from citewell.domain.transcripts import ChatTranscript, TranscriptList
+    from citewell.exporting.exported import ExportedFile, ExportForm
 
 Place = str | Path
 History = Sequence[str | Mapping[str, str]]
@@ -209,9 +212,23 @@ class Citewell:
         """An answer from the rows of a pack, each read anew from the corpus by key and hash; nothing is recorded."""
         return self._engine.synthesize(question, pack, model=model, max_evidence_chars=max_evidence_chars)
 
+    def start_synthesis(
+        self, question: str, pack: ResearchPack, *, model: str = "", max_evidence_chars: int | None = None
+    ) -> str:
+        """Begin such an answer and return the id of its run, which is in this process's memory only."""
+        return self._engine.start_synthesis(question, pack, model=model, max_evidence_chars=max_evidence_chars)
+
     def explain(self, pack: ResearchPack) -> Explanation:
         """Why a search came to what it came to; also where it found nothing."""
         return self._engine.explain(pack)
+
+    def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
+        """Keep a conversation (`chat-transcripts/`); it is never indexed."""
+        return self._engine.save_transcript(transcript)
+
+    def transcripts(self, limit: int = 20) -> TranscriptList:
+        """The conversations that were saved last."""
+        return self._engine.transcripts(limit)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
@@ -406,6 +423,30 @@ class Runs:
     def export(self, run_id: str, target: Place) -> ExportReport:
         """Write a finished run to one file that can be replayed on any machine."""
         return self._engine.runs.export(run_id, Path(target))
+
+    def archive(self, run_id: str) -> bytes:
+        """The bytes of such a file."""
+        return self._engine.runs.archive(run_id)
+
+    def exported(self, run_id: str, form: ExportForm) -> ExportedFile:
+        """A finished run as Markdown, Word, BibTeX or RIS."""
+        return self._engine.export_run(run_id, form)
+
+    def shareable(self, run_id: str) -> RunResult:
+        """The result of a run that may be passed on: one that ended, and not by failing its own checks."""
+        return self._engine.runs.shareable(run_id)
+
+    def share_page(self, run_id: str) -> str:
+        """A finished run as a page to pass on, without anything of this machine."""
+        return self._engine.share_page(run_id)
+
+    def import_archive(self, content: bytes) -> RunSummary:
+        """Put a run that was exported elsewhere on record here; everything of it is checked and nothing executed."""
+        return self._engine.runs.import_archive(content)
+
+    def egress(self, run_id: str) -> EgressLedger:
+        """What a run sent, to whom and when."""
+        return self._engine.runs.egress(run_id)
 
     def prune(self, *, keep_all: bool = False) -> PruneSummary:
         """Put old runs away by the settings in force."""

@@ -105,6 +105,31 @@ class ControlReport:
     detail: str
 
 
+EgressOutcome = Literal["answered", "failed", "let_go", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class EgressEntry:
+    """Something that was sent to somebody: when, to whom, what for, and how many bytes of text."""
+
+    at: str
+    kind: Literal["model"]
+    to: str
+    purpose: str
+    bytes: int
+    outcome: EgressOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class EgressLedger:
+    """Everything a run sent; `hosted` says whether any of it was meant for another machine."""
+
+    run_id: str
+    hosted: bool
+    entries: tuple[EgressEntry, ...]
+    bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class ExportReport:
     run_id: str

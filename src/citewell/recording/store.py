@@ -55,6 +55,20 @@ class SqliteRuns:
             )
             _insert(connection, chained(summary.run_id, None, [opening], summary.created_at))
 
+    def put_record(self, summary: RunSummary, events: Sequence[RunEvent]) -> None:
+        """A run that ended elsewhere, with its whole log."""
+        with self.database.write() as connection:
+            if fetch_one(connection, "SELECT 1 FROM runs WHERE run_id = ?", (summary.run_id,)) is not None:
+                raise Conflict(f"There is a run {summary.run_id} already.", fix="Look at that one.")
+            connection.execute(
+                f"INSERT INTO runs({_SUMMARY}) VALUES (?,?,?,?,?,?,?,?,?)",
+                (
+                    *(summary.run_id, summary.status, summary.stop_reason, summary.profile, summary.surface),
+                    *(summary.question, summary.created_at, summary.updated_at, summary.tool_version),
+                ),
+            )
+            _insert(connection, events)
+
     def summary(self, run_id: str) -> RunSummary:
         """A run as it stands; one whose owner is gone is shown as interrupted."""
         row = fetch_one(self.database.reader(), f"{_SELECT} WHERE run_id = ?", (run_id,))

@@ -78,9 +78,13 @@ def write_trace(
 
     A run that already has this trace keeps it; one that was resumed since gets the longer one in its place.
     """
-    place = trace_folder(root, result.run_id)
-    files = trace_files(result, events, synthesis_input, plan, draft)
-    with disk_errors(f"The trace of run {result.run_id}"):
+    return put_trace(root, result.run_id, trace_files(result, events, synthesis_input, plan, draft), events)
+
+
+def put_trace(root: Path, run_id: str, files: Mapping[str, bytes], events: Sequence[RunEvent]) -> Path:
+    """Put the files of a trace in their place, whole or not at all."""
+    place = trace_folder(root, run_id)
+    with disk_errors(f"The trace of run {run_id}"):
         _make_traces_folder(place.parent)
         sweep(place.parent)
         with _new_folder(place) as (aside, folder):

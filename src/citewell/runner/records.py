@@ -12,18 +12,27 @@ from pathlib import Path
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.ports import Clock
-from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
+from citewell.domain.run_reports import (
+    CitedSource,
+    EgressLedger,
+    ExportReport,
+    PruneSummary,
+    ReplayReport,
+    RunList,
+    RunView,
+)
 from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
-from citewell.domain.runs import RunResult
-from citewell.recording.archive import export_run, import_run
+from citewell.domain.runs import RunResult, RunSummary
+from citewell.recording.archive import export_run, import_run, packed_run, unpacked_run
 from citewell.recording.folders import TRACES
 from citewell.recording.log import verify_chain
 from citewell.recording.results import finished_event, stored_result
 from citewell.recording.retention import delete_trace, prune_traces
-from citewell.recording.trace import read_trace
+from citewell.recording.trace import put_trace, read_trace
 from citewell.runner.actions import digest
+from citewell.runner.egress import egress_of
 from citewell.runner.machine import Machine
-from citewell.runner.playback import replay, replay_tolerant
+from citewell.runner.playback import read_start, replay, replay_tolerant
 
 SourceState = Callable[[str, str], CitedSource]
 
@@ -102,12 +111,44 @@ class RunRecords:
 
     def export(self, run_id: str, target: Path) -> ExportReport:
         """A finished run as one file that can be replayed elsewhere."""
-        result = self.result(run_id)
-        if result.stop_reason == "verification_failed":
-            raise Conflict(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        self.shareable(run_id)
         export_run(self._data_dir / TRACES / run_id, target)
         data = target.read_bytes()
         return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
+
+    def archive(self, run_id: str) -> bytes:
+        """A finished run as the bytes of such a file."""
+        self.shareable(run_id)
+        return packed_run(self._data_dir / TRACES / run_id)
+
+    def shareable(self, run_id: str) -> RunResult:
+        """The result of a run that may leave this machine: one that ended, and not by failing its own checks."""
+        result = self.result(run_id)
+        if result.stop_reason == "verification_failed":
+            raise Conflict(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        return result
+
+    def import_archive(self, content: bytes) -> RunSummary:
+        """A run that was exported elsewhere goes on record here, whole and checked; nothing of it is executed."""
+        trace = unpacked_run(content)
+        events = trace.events
+        started, finished = read_start(events[0]), finished_event(events)
+        if finished is None:
+            raise BadInput("The exported run has not ended.", fix="Finish it where it was begun, and export it again.")
+        result = stored_result(events, self._data_dir)
+        assert result is not None
+        request = started.request
+        summary = RunSummary(
+            *(trace.run_id, result.status, result.stop_reason, request.profile, request.surface),
+            *(request.question, events[0].at, events[-1].at, started.tool_version),
+        )
+        self._store().put_record(summary, events)
+        put_trace(self._data_dir, trace.run_id, trace.files, events)
+        return self._store().summary(trace.run_id)
+
+    def egress(self, run_id: str) -> EgressLedger:
+        """What a run sent, and to whom, from its log."""
+        return egress_of(self._store().checked_events(run_id))
 
     def forget(self, run_ids: Sequence[str]) -> None:
         """Delete runs with their logs and traces, because what they quote is to be forgotten."""

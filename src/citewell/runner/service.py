@@ -462,6 +462,13 @@ class RunService(RunRecords):
         """How a run stands, also one that is in this process's memory only; NotFound where there is none."""
         return self._page(run_id, _NOTHING)[0]
 
+    def started_at(self, run_id: str) -> str:
+        """When a run was begun."""
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory:
+            return execution.log.events(-1, 1)[0].at
+        return self._store().summary(run_id).created_at
+
     def last_entry(self, run_id: str) -> int:
         """The number of the last entry of a run's log, as far as it has come."""
         execution = self._execution(run_id)

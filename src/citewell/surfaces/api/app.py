@@ -28,11 +28,14 @@ from citewell.surfaces.api.bodies import check_content_type, decode_body, decode
 from citewell.surfaces.api.errors import JSON, Refused, error_response, internal_error
 from citewell.surfaces.api.openapi import openapi_document
 from citewell.surfaces.api.operations import Call, Operation, ServerState
+from citewell.surfaces.api.passing_on import PASSING_ON
 from citewell.surfaces.api.reading import READING
+from citewell.surfaces.api.research import RESEARCH
 from citewell.surfaces.api.runs import RUNS
 from citewell.surfaces.api.security import Gate, Gatekeeper
+from citewell.surfaces.api.unwired import UNWIRED
 
-OPERATIONS: tuple[Operation, ...] = (*READING, *RUNS)
+OPERATIONS: tuple[Operation, ...] = (*READING, *RESEARCH, *RUNS, *PASSING_ON, *UNWIRED)
 
 # Blocking calls at the same time; those that keep a processor busy are few, so that they do not starve the rest.
 _THREADS, _HEAVY_THREADS = 32, 3
@@ -89,18 +92,39 @@ def _routes(operations: list[Operation], state: ServerState) -> list[BaseRoute]:
 
 
 def _route(path: str, methods: Mapping[str, Operation], state: ServerState) -> Route:
-    async def endpoint(request: Request) -> Response:
-        operation = methods["GET" if request.method == "HEAD" else request.method]
-        try:
-            return await operation.answered(await _call(request, operation, state))
-        except CitewellError as error:
-            return _shown(error, state.cw)
-
     # Keys, topics and names may hold slashes; ids of runs do not.
     route_path = path
     for name in ("key", "topic", "name"):
         route_path = route_path.replace(f"{{{name}}}", f"{{{name}:path}}")
-    return Route(route_path, endpoint, methods=list(methods))
+    return Route(route_path, _Endpoint(methods, state))
+
+
+class _Endpoint:
+    """What is at one path, whatever the method: one that is not there is refused here, and no other path is tried."""
+
+    def __init__(self, methods: Mapping[str, Operation], state: ServerState) -> None:
+        self._methods = methods
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._answered(request)
+        except CitewellError as error:
+            response = _shown(error, self._state.cw)
+        await response(scope, receive, send)
+
+    async def _answered(self, request: Request) -> Response:
+        operation = self._methods.get("GET" if request.method == "HEAD" else request.method)
+        if operation is None:
+            allowed = [*self._methods, *(["HEAD"] if "GET" in self._methods else [])]
+            raise Refused(
+                405,
+                "method_not_allowed",
+                f"{request.method[:20]} is not allowed here.",
+                headers={"allow": ", ".join(allowed)},
+            )
+        return await operation.answered(await _call(request, operation, self._state))
 
 
 async def _call(request: Request, operation: Operation, state: ServerState) -> Call:

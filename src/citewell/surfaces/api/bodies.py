@@ -92,7 +92,12 @@ async def drain(receive: Receive, most_bytes: int = 256_000_000, seconds: float 
 def decode_body(content: bytes, form: type[_Form], *, invalid: int = 422) -> _Form:
     """A JSON body as its type. Not JSON, or no question, is 400; what else does not fit has a status of its own."""
     try:
-        return msgspec.json.decode(content, type=form)
+        try:
+            return msgspec.json.decode(content, type=form)
+        except msgspec.ValidationError as error:
+            if "got `float`" not in str(error):
+                raise
+            return msgspec.convert(_whole_numbers(msgspec.json.decode(content)), form)
     except msgspec.ValidationError as error:
         said = str(error)
         if "`$.question`" in said and "regex" in said:
@@ -109,6 +114,19 @@ def decode_body(content: bytes, form: type[_Form], *, invalid: int = 422) -> _Fo
         raise Refused(400, "bad_input", "The body is nested too deeply.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused(400, "bad_json", f"The body is not JSON: {error}.") from None
+
+
+def _whole_numbers(value: Any) -> Any:
+    """JSON knows one kind of number: 3.0 is the integer 3."""
+    match value:
+        case dict():
+            return {name: _whole_numbers(one) for name, one in value.items()}
+        case list():
+            return [_whole_numbers(one) for one in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
 
 
 def decode_query(pairs: Sequence[tuple[str, str]], form: type[_Form]) -> _Form:

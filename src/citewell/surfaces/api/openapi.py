@@ -111,22 +111,67 @@ class _Schemas:
             "required": ["documents"],
         }
         self._refs[DocumentEntries] = {"$ref": _REF.format(name=several)}
-        # What is sent has every field; what is taken may leave out those that have a default.
-        self.taken = self._described(taken, suffix="")
+        # What is sent has every field; what is taken may leave out those that have a default: two schemas of one type.
+        taken_refs = dict(self._refs)
+        self.taken = self._described(taken, taken_refs)
+        both = {name for name in self.taken if name in sent_definitions}
+        self.taken = {f"{name}Given" if name in both else name: _renamed(one, both) for name, one in self.taken.items()}
+        self._taken_refs: dict[Any, dict[str, Any]] = {form: _renamed(taken_refs[form], both) for form in taken}
         self.definitions = {**self.taken, **sent_definitions}
 
-    def _described(self, forms: list[Any], suffix: str = "") -> dict[str, Any]:
+    def _described(self, forms: list[Any], refs: dict[Any, dict[str, Any]] | None = None) -> dict[str, Any]:
         unique = list(dict.fromkeys(forms))
         schemas, definitions = msgspec.json.schema_components(unique, ref_template=_REF)
-        self._refs.update(zip(unique, schemas, strict=True))
+        (self._refs if refs is None else refs).update(zip(unique, schemas, strict=True))
+        for form in unique:
+            definitions[form.__name__] |= getattr(form, "schema_extra", {})
         return definitions
 
     def of(self, form: Any) -> dict[str, Any]:
+        """The schema of something that is sent."""
         return self._refs[form]
+
+    def given(self, form: Any) -> dict[str, Any]:
+        """The schema of something that is taken."""
+        return self._taken_refs[form]
 
     def properties(self, form: type) -> tuple[dict[str, Any], list[str]]:
         described = self.taken[form.__name__]
         return described["properties"], described.get("required", [])
+
+
+def _renamed(schema: Any, names: set[str]) -> Any:
+    """A schema whose references to these types are to what is taken of them."""
+    if isinstance(schema, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference.rpartition("/")[2] in names:
+            return {**schema, "$ref": f"{reference}Given"}
+        return {key: _renamed(value, names) for key, value in schema.items()}
+    if isinstance(schema, (list, tuple)):
+        return [_renamed(value, names) for value in schema]
+    return schema
+
+
+def _stream_schema(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
+    """Each event of a stream: its name, its data as JSON, and its id where it has one."""
+    return {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "event": {"const": name},
+                    "data": {
+                        "type": "string",
+                        "contentMediaType": JSON,
+                        "contentSchema": schemas.of(form),
+                    },
+                    "id": {"type": "string", "pattern": "^[0-9]+$"},
+                },
+                "required": ["event", "data"],
+            }
+            for name, form in operation.events.items()
+        ]
+    }
 
 
 def _operation(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
@@ -148,7 +193,7 @@ def _operation(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
 def _bodies(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     content: dict[str, Any] = {kind: dict(media) for kind, media in operation.other_bodies.items()}
     if operation.body is not None:
-        content[JSON] = {"schema": schemas.of(operation.body)}
+        content[JSON] = {"schema": schemas.given(operation.body)}
         if operation.body_example is not None:
             content[JSON]["example"] = operation.body_example
     return content
@@ -215,7 +260,7 @@ def _responses(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
             name: {"operationId": name, "parameters": {"run_id": source}} for name, source in answer.links.items()
         }
     if operation.events:
-        good["x-events"] = {name: schemas.of(form) for name, form in operation.events.items()}
+        content["text/event-stream"] = {"schema": _stream_schema(operation, schemas)}
     responses: dict[str, Any] = {str(answer.status): good}
     for status, text in answer.also.items():
         responses[str(status)] = {"description": text}

@@ -29,7 +29,6 @@ from citewell.surfaces.wire import error_document
 RUN_ID = "^[0-9]{8}T[0-9]{6}-[0-9a-f]{8}$"
 RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 24)}
 _ENDED = {409: "Not in the state the run is in."}
-_STREAM = {"text/event-stream": {"schema": {"type": "string", "description": "Events, as in `x-events`."}}}
 # Profiles that search the web, which this version does not do.
 _NEED_THE_WEB = ("chat", "deep")
 
@@ -104,10 +103,13 @@ class RunAccepted:
 def options_of(body: Any, *left_out: str) -> dict[str, Any]:
     """The fields of a body as options of the Engine's call; `history` as values."""
     options = {name: getattr(body, name) for name in body.__struct_fields__ if name not in left_out}
-    options["history"] = [
-        turn if isinstance(turn, str) else {"id": turn.id, "question": turn.question} for turn in body.history
-    ]
+    options["history"] = history_values(body.history)
     return options
+
+
+def history_values(history: tuple[PriorTurn | str, ...]) -> list[str | dict[str, str]]:
+    """Earlier questions as the Engine takes them."""
+    return [turn if isinstance(turn, str) else {"id": turn.id, "question": turn.question} for turn in history]
 
 
 def check_profile(profile: str) -> None:
@@ -290,7 +292,7 @@ RUNS: tuple[Operation, ...] = (
     ),
     Operation(
         *("GET", "/api/runs/{run_id}/events", "run_events", "The events of a run, as they come."),
-        Answer(media=_STREAM, description="A stream of events.", also={204: "Everything was seen already."}),
+        Answer(description="A stream of events.", also={204: "Everything was seen already."}),
         tag="runs",
         respond=_events,
         query=EventsQuery,

@@ -34,14 +34,25 @@ Source = Callable[[], AsyncGenerator[StreamEvent, None]]
 class EventStream(Response):
     """A response that is a stream of events, with a heartbeat every so often, until its source ends."""
 
-    def __init__(self, source: Source, heartbeat_seconds: float, closing: anyio.Event) -> None:
+    def __init__(
+        self, source: Source, heartbeat_seconds: float, closing: anyio.Event, on_end: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(status_code=200)
         self._source = source
         self._heartbeat_seconds = heartbeat_seconds
         self._closing = closing
+        self._on_end = on_end
         self._lock = anyio.Lock()
+        self._is_over = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._stream(scope, receive, send)
+        finally:
+            if self._on_end is not None:
+                self._on_end()
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
@@ -50,6 +61,9 @@ class EventStream(Response):
         async def write(event: StreamEvent) -> None:
             with anyio.fail_after(SEND_SECONDS):
                 async with self._lock:
+                    if self._is_over:
+                        return  # nothing follows the last event, not even a heartbeat that was waiting
+                    self._is_over = event.name in ("done", "error")
                     await send({"type": "http.response.body", "body": event.encoded(), "more_body": True})
 
         try:
