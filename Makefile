@@ -25,6 +25,9 @@ serve: $(STAMP)  ## the API on loopback
 bench: $(STAMP)  ## speed and quality on the public collections, peers in the same run
 	$(BIN)/python bench/run.py $(BENCH)
 
+fuzz-api: $(TEST_STAMP)  ## every operation of the API, 200 examples each, every phase of schemathesis
+	FUZZ_EXAMPLES=200 $(BIN)/pytest -q --timeout=14000 tests/api/test_openapi.py -k says
+
 docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py
 

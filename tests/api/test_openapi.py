@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -82,15 +83,16 @@ def fuzz(server: RunningServer, examples: int) -> subprocess.CompletedProcess[st
         *("--phases", "examples,coverage,fuzzing,stateful", "--suppress-health-check", "all"),
         *("--request-timeout", "60"),
     ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=3_000, cwd=server.data.parent, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=13_500, cwd=server.data.parent, check=False)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3_000)
-def test_no_operation_answers_what_it_does_not_say(data: Path) -> None:
+@pytest.mark.timeout(14_000)
+def test_no_operation_answers_other_than_it_says(data: Path) -> None:
     with running_server(
         data, CITEWELL_MODEL_BASE_URL="http://127.0.0.1:9/v1", CITEWELL_MAX_WAITING_RUNS="2000"
     ) as server:
-        done = fuzz(server, 25)
+        done = fuzz(server, int(os.environ.get("FUZZ_EXAMPLES", "25")))
+        print(done.stdout[-3_000:])
         assert done.returncode == 0, done.stdout[-12_000:] + done.stderr[-2_000:]
         assert server.get("/api/health").status == 200
