@@ -68,12 +68,12 @@ class RunRecords:
 
     def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
         """One run: its result where it has one, and what became of the sources it cites."""
-        events = self._store().checked_events(run_id)
+        events = self._events(run_id)
         result = stored_result(events, self._data_dir)
         citations = result.citations if result else ()
         unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
         sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
-        return RunView(self._store().summary(run_id), result, sources, tuple(events) if with_events else ())
+        return RunView(self._summary(run_id), result, sources, tuple(events) if with_events else ())
 
     def result(self, run: str) -> RunResult:
         """The stored result of a finished run, by id or by the path of an exported one."""
@@ -94,6 +94,9 @@ class RunRecords:
             return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "tolerant", notes)
         result = replay(events, self._machine)
         return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "exact")
+
+    def _summary(self, run_id: str) -> RunSummary:
+        return self._store().summary(run_id)
 
     def _events(self, run: str) -> list[RunEvent]:
         """The checked log of a run, by id or by the path of an exported one."""
@@ -118,7 +121,8 @@ class RunRecords:
 
     def archive(self, run_id: str) -> bytes:
         """A finished run as the bytes of such a file."""
-        self.shareable(run_id)
+        if self.shareable(run_id).trace_path is None:
+            raise Conflict(f"Run {run_id} has no trace to pack.", fix="Ask the question again, with a trace.")
         return packed_run(self._data_dir / TRACES / run_id)
 
     def shareable(self, run_id: str) -> RunResult:
@@ -148,7 +152,7 @@ class RunRecords:
 
     def egress(self, run_id: str) -> EgressLedger:
         """What a run sent, and to whom, from its log."""
-        return egress_of(self._store().checked_events(run_id))
+        return egress_of(self._events(run_id))
 
     def forget(self, run_ids: Sequence[str]) -> None:
         """Delete runs with their logs and traces, because what they quote is to be forgotten."""

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from citewell.domain.errors import Busy, CitewellError, Conflict, Interrupted, LeaseLost, StoreFull, Unavailable
-from citewell.domain.events import Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
+from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
+from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import (
     ControlReport,
@@ -27,12 +28,15 @@ from citewell.domain.run_reports import (
 )
 from citewell.domain.run_store import RunLog, RunMark, RunStore
 from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
+from citewell.domain.type_setup import learn_types
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
 from citewell.recording.poller import RunPoller
+from citewell.recording.results import finished_event, stored_result
 from citewell.recording.stored_log import FailsafeLog, StoredLog
 from citewell.recording.trace import write_trace
-from citewell.runner.actions import CancelRequested
+from citewell.recording.trace_document import Manifest, TraceDocument
+from citewell.runner.actions import OBSERVATIONS, CancelRequested
 from citewell.runner.diff import diff_runs
 from citewell.runner.driver import Driver, Perform
 from citewell.runner.executor import RunExecutor
@@ -59,6 +63,8 @@ _KEPT_IN_MEMORY = 32
 # Runs looked at to find one that can be taken over: some may be of a version that cannot be gone on with.
 _MOST_CLAIMABLE = 1_000
 _CLOSE_SECONDS = 5.0
+# What is read back of a record beside its events.
+_RECORD_TYPES = (RunEvent, RunSummary, RunStatus, RunResult, ResearchPack, TraceDocument, Manifest)
 # Behind every entry of a log.
 _NOTHING = 2**62
 _Result = TypeVar("_Result")
@@ -120,6 +126,8 @@ class RunService(RunRecords):
         max_running: int = MAX_RUNNING,
         max_waiting: int | None = None,
     ) -> None:
+        # Runs are executed and read in many threads.
+        learn_types((*DECODED_TYPES, *OBSERVATIONS.values(), *_RECORD_TYPES))
         super().__init__(store, clock, data_dir, machine)
         self._effects = effects
         self._redact = redact
@@ -184,6 +192,9 @@ class RunService(RunRecords):
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted or queued run, without repeating what is on record; the last entry it had."""
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory:
+            raise Conflict(f"Nothing of run {run_id} is recorded.", fix="Ask the question again, with a trace.")
         with self._room():
             return self._go_on(run_id, lambda events, controls: ["finish"] if finish else [])
 
@@ -536,6 +547,33 @@ class RunService(RunRecords):
         if execution is not None and execution.is_in_memory:
             return execution.result.result()
         return super().result(run)
+
+    def _events(self, run: str) -> list[RunEvent]:
+        """The log of a run, also of one that is in this process's memory only."""
+        execution = self._execution(run)
+        if execution is not None and execution.is_in_memory:
+            return execution.log.events()
+        return super()._events(run)
+
+    def _summary(self, run_id: str) -> RunSummary:
+        execution = self._execution(run_id)
+        if execution is None or not execution.is_in_memory:
+            return super()._summary(run_id)
+        events = execution.log.events()
+        finished, started = finished_event(events), read_start(events[0])
+        request = started.request
+        result = stored_result(events, self._data_dir) if finished else None
+        return RunSummary(
+            run_id=run_id,
+            status=result.status if result else "running",
+            stop_reason=result.stop_reason if result else None,
+            profile=request.profile,
+            surface=request.surface,
+            question=request.question,
+            created_at=events[0].at,
+            updated_at=events[-1].at,
+            tool_version=started.tool_version,
+        )
 
     def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
         """Two runs compared, or a run with what today's harness makes of its question.

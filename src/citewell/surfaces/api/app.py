@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from citewell.domain.errors import CitewellError
+from citewell.domain.type_setup import learn_types
 from citewell.public import Citewell
 from citewell.surfaces.api.bodies import check_content_type, decode_body, decode_query, drain, read_body
 from citewell.surfaces.api.errors import JSON, Refused, error_response, internal_error
@@ -53,6 +54,7 @@ class MountedApp:
 
 def create_app(cw: Citewell, keeper: Gatekeeper, mounts: tuple[MountedApp, ...] = ()) -> tuple[ASGIApp, ServerState]:
     """The whole server over an open Citewell, and what its requests share."""
+    learn_types(form for one in OPERATIONS for form in (one.query, one.body) if form is not None)
     state = ServerState(cw, anyio.Event(), CapacityLimiter(_THREADS), CapacityLimiter(_HEAVY_THREADS))
 
     @asynccontextmanager

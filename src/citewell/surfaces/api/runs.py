@@ -15,11 +15,10 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from citewell.domain.documents import SourceType
-from citewell.domain.errors import CitewellError, Interrupted, Unavailable
+from citewell.domain.errors import CitewellError, Conflict, Interrupted, Unavailable
 from citewell.domain.run_reports import ControlReport, ReplayReport, RunDiff, RunList, RunView
 from citewell.domain.runs import RunProfile, RunStatus, Surface
 from citewell.surfaces.api.bodies import Form
-from citewell.surfaces.api.errors import Refused
 from citewell.surfaces.api.events import PER_ENTRY, RUN_EVENTS, RunRendering, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
 from citewell.surfaces.api.reading import Day, LeftOut, Name, Question
@@ -170,7 +169,7 @@ async def run_stream(call: Call, run_id: str, after: int = -1) -> Response:
     if after >= 0:
         last = await call.blocking(call.cw.runs.last_entry, run_id)
         if after > last * PER_ENTRY + PER_ENTRY - 1:
-            raise Refused(400, "bad_input", "No event of this run has that id yet.", fix="Leave it out to begin anew.")
+            raise Conflict("No event of this run has that id yet.", fix="Leave it out to begin anew.")
         is_over = after == last * PER_ENTRY + PER_ENTRY - 1
         if is_over and await call.blocking(call.cw.runs.status, run_id) in ("done", "failed", "cancelled"):
             return Response(status_code=204)
@@ -300,11 +299,11 @@ RUNS: tuple[Operation, ...] = (
         header_parameters={
             "Last-Event-ID": {
                 "description": "The id of the last event that was seen.",
-                "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+                "schema": {"type": "string", "pattern": "^[0-9]{0,18}$"},
             }
         },
         events=RUN_EVENTS,
-        errors={400: "`Last-Event-ID` or `after` is not an event of this run."},
+        errors={400: "`Last-Event-ID` is no id.", 409: "No event of this run has that id yet."},
         description=(
             "`id` is an integer that only grows; `Last-Event-ID` or `after` goes on behind it, without gap or "
             "duplicate. Heartbeats have none. The stream ends with `done`, which holds the document of `citewell "
