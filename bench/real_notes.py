@@ -59,6 +59,7 @@ class KeptEmbedder:
     def __init__(self, model: Embedder, folder: Path) -> None:
         self._model = model
         self.model_id, self.dimension, self.unrelated = model.model_id, model.dimension, model.unrelated
+        self.tells_answers = model.tells_answers
         self._path = folder / f"{model.model_id}.npz"
         self._known: dict[str, Floats] = {}
         if self._path.exists():
@@ -123,7 +124,8 @@ def gather(engine: Engine, question: str) -> tuple[EvidenceRow, ...]:
     views = []
     for row in pack.evidence[: budget.inspect_rows]:
         asked = pack.query_plan.text_query
-        views.append(DocumentViews(engine.corpus).view(row.source_key, asked, "evidence", budget.inspect_chars))
+        shown = (row.span.start, row.span.end)
+        views.append(DocumentViews(engine.corpus).view(row.source_key, asked, "evidence", budget.inspect_chars, shown))
     return merge_inspection(pack, views).evidence
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+COLUMNS = 100
 TARGET = Path(__file__).parent / "images" / "demo.svg"
 
 
 def on_a_terminal(command: list[str]) -> str:
     """What a command writes when its output is a real terminal."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen(command, stdout=follower, stderr=subprocess.DEVNULL)
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 60, COLUMNS, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(command, stdout=follower, stderr=subprocess.DEVNULL, env=environment)
     os.close(follower)
     parts: list[bytes] = []
     try:
@@ -34,7 +40,7 @@ def on_a_terminal(command: list[str]) -> str:
 
 def main() -> None:
     shown = on_a_terminal([sys.executable, "-m", "citewell", "demo"])
-    console = Console(record=True, width=110, file=io.StringIO())
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text.from_ansi("$ citewell demo\n" + shown))
     TARGET.parent.mkdir(exist_ok=True)
     svg = console.export_svg(title="citewell demo", unique_id="demo")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -24,4 +25,6 @@ def of(command: str) -> str:
 
 def _run(folder: str, arguments: list[str]) -> str:
     command = [sys.executable, "-m", "citewell", "--data-dir", folder, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+    environment = {**os.environ, "COLUMNS": "100"}
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, env=environment)
+    return done.stdout

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 OPTIONS = ["--generate-hashes", "--allow-unsafe", "--strip-extras", "--quiet", "--no-header"]
@@ -48,6 +51,23 @@ def lock_alone(source: str, target: str) -> None:
     (HERE / target).write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def lock_resolved(source: str, target: str) -> None:
+    """Lock what pip would install on this machine, from its report: torch is too large to hash for every platform."""
+    lines: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        options = ["--dry-run", "--ignore-installed", "--quiet", "--report", str(report), "-r", source]
+        subprocess.run([sys.executable, "-m", "pip", "install", *options], cwd=HERE, check=True)
+        for entry in sorted(json.loads(report.read_text("utf-8"))["install"], key=lambda entry: _name(entry)):
+            digest = entry["download_info"]["archive_info"]["hashes"]["sha256"]
+            lines += [f"{_name(entry)}=={entry['metadata']['version']} \\", f"    --hash=sha256:{digest}"]
+    (HERE / target).write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return str(entry["metadata"]["name"]).lower().replace("_", "-")
+
+
 def main() -> None:
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
     (HERE / "runtime.in").write_text("\n".join(project["dependencies"]) + "\n", "utf-8")
@@ -56,7 +76,9 @@ def main() -> None:
     compile_lock("dev.in", "dev.lock")
     compile_lock("test.in", "test.lock")
     compile_lock("semantic.in", "semantic.lock")
+    lock_resolved("training.in", "training.lock")
     lock_alone("weights.in", "weights.lock")
+    lock_alone("test-weights.in", "test-weights.lock")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,15 @@ def test_the_options_are_those_of_the_command() -> None:
     command = {option.name for option in research.params if isinstance(option, click.Option)}
     python = set(inspect.signature(Citewell.start).parameters) - {"self", "question"}
     renamed = {"exclude_paths": "not_in", "exclude_domains": "not_from", "no_semantic": "semantic", "no_trace": "trace"}
-    only_there = {"as_json", "explain", "retrieval_only", "keep_all_traces", "include_related", "related_limit"}
+    only_there = {
+        "as_json",
+        "verbose",
+        "explain",
+        "retrieval_only",
+        "keep_all_traces",
+        "include_related",
+        "related_limit",
+    }
     assert {renamed.get(name or "", name) for name in command - only_there} == python - {"history", "pinned"}
 
 

@@ -36,6 +36,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
+    from citewell.domain.answers import Likeness
     from citewell.domain.backups import BackupReport, RestoreReport
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         SyncProgress,
     )
     from citewell.domain.packs import Explanation, ResearchPack
+    from citewell.domain.ports import AnswerSpans, Entailment
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
@@ -128,15 +130,16 @@ class Engine:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
         from citewell.runner.effects import Effects
 
-        def view(lookup: str, query: str, max_chars: int) -> DocumentView:
-            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars)
+        def view(lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None) -> DocumentView:
+            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars, shown)
 
         def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
             return self.corpus.keep_texts(run_id, texts) if run_id else ()
 
         redact = self._redactor.redact
         return Effects(
-            self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker
+            *(self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
+            open_judge=lambda: self.judge,
         ).perform
 
     def chat(self, model: str) -> ChatModel:
@@ -190,6 +193,23 @@ class Engine:
         from citewell.models.cross_encoder import CrossEncoder
 
         return CrossEncoder(Path(self.settings.reranker))
+
+    @cached_property
+    def judge(self) -> Entailment | None:
+        """The model that judges whether quotes entail sentences, where one is set; opened when it is first asked."""
+        from citewell.models.judges import open_judge
+
+        return open_judge(self.settings)
+
+    @cached_property
+    def reader(self) -> AnswerSpans | None:
+        """The model that finds answers in passages, where one is set; opened when it is first asked."""
+        from citewell.models.judges import open_reader
+
+        return open_reader(self.settings)
+
+    def _judge_name(self) -> str:
+        return self.judge.name if self.judge is not None else ""
 
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
         """How meaning takes part. Nothing is encoded yet: words answer, and `status` and `doctor` say so."""
@@ -402,7 +422,7 @@ class Engine:
     def _requests(self) -> Requests:
         from citewell.runner.requests import Requests
 
-        return Requests(self.settings, self._masker, self.chat, self._semantic_use)
+        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name)
 
     def research_pack(
         self,
@@ -458,10 +478,22 @@ class Engine:
         use = self._semantic_use(chosen.semantic)
         with self.corpus.snapshot():
             builder = PackBuilder(self.corpus, use, self.semantic_lane, self.reranker)
-            pack = with_estimate(builder.build(prompt.current, plan))
+            pack = builder.build(prompt.current, plan)
+            pack = with_estimate(pack, self._likeness(pack) if use == "on" else None)
             if plan.include_topic_brief and plan.topic:
                 pack = with_brief(pack, TopicBriefs(self.corpus).brief(plan.topic, plan.filters))
         return self._masker.mask_value(pack)
+
+    def _likeness(self, pack: ResearchPack) -> Likeness | None:
+        """How near the best passages of a pack come to its question, as a run would find it."""
+        from citewell.domain.answers import Likeness as Found
+        from citewell.retrieval.comparing import similarities
+        from citewell.synthesis.answerability import direct_evidence
+        from citewell.synthesis.likeness import texts_to_compare
+
+        texts = texts_to_compare(direct_evidence(pack), pack.query_plan)
+        found = similarities(self.semantic_lane, pack.query_plan.text_query, texts)
+        return Found(texts, found) if found else None
 
     def explain(self, pack: ResearchPack) -> Explanation:
         """Why a search came to what it came to, in sentences and without a model; also where it found nothing."""

@@ -7,19 +7,22 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
+from citewell.database.sqlite import check_sound
 from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.errors import CitewellError, Unavailable
-from citewell.domain.library import Check, DoctorReport
+from citewell.domain.errors import CitewellError, NotFound, StoreUnusable, Unavailable
+from citewell.domain.library import Check, DoctorReport, VectorCoverage
 from citewell.domain.ports import Clock
 from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
-from citewell.models.embedding_endpoint import is_endpoint
+from citewell.models.embedding_endpoint import is_endpoint, is_made_by
 from citewell.models.endpoints import EXTRACTIVE, Endpoint, resolve
-from citewell.models.minilm import model_folder
+from citewell.models.judges import BUILTIN, judge_folder, open_judge, open_reader, reader_folder
+from citewell.models.minilm import minilm_id
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
@@ -32,6 +35,9 @@ OpenCorpus = Callable[[], CorpusStore]
 SAFE_SQLITE = (3, 51, 3)
 _LOW_DISK_BYTES = 500_000_000
 _SHOWN_SECRETS = 3
+_SHOWN_RUNS = 3
+# The latest runs whose record is verified entry by entry: some hundredths of a second each.
+_RUNS_VERIFIED = 50
 _READERS = (
     ("trafilatura", "saved web pages"),
     ("pypdfium2", "PDF"),
@@ -45,12 +51,12 @@ def examine(settings: Settings, open_corpus: OpenCorpus, clock: Clock) -> Doctor
     checks = (
         *_platform(),
         *_data_folder(settings),
-        *_corpus(settings, open_corpus),
-        *_runs(settings, clock),
+        *_guarded("corpus", _corpus(settings, open_corpus)),
+        *_guarded("runs", _runs(settings, clock)),
         *_readers(),
         *_ocr(),
         *_model(settings),
-        *_lanes(settings, open_corpus),
+        *_guarded("semantic lane", _lanes(settings, open_corpus)),
         *_unused(settings),
     )
     return DoctorReport(__version__, str(settings.data_dir), checks, view_settings(settings))
@@ -81,26 +87,34 @@ def _data_folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", "ok", str(folder))
 
 
+def _guarded(name: str, checks: Iterator[Check]) -> Iterator[Check]:
+    """These checks as far as they come: what a damaged file makes of one is told, and the next thing is looked at."""
+    try:
+        yield from checks
+    except CitewellError as error:
+        yield Check(name, "error", error.message, error.fix)
+    except Exception as error:  # noqa: BLE001 - a damaged file can make anything fail, and this is where it is told
+        fix = "Restore it from a backup: citewell restore ARCHIVE"
+        yield Check(name, "error", f"cannot be read: {type(error).__name__}: {error}", fix)
+
+
 def _corpus(settings: Settings, open_corpus: OpenCorpus) -> Iterator[Check]:
     if not settings.corpus_path.exists():
         yield Check("corpus", "missing", "nothing has been added yet", "citewell add ~/path/to/your/notes")
         return
+    corpus = open_corpus()
     try:
-        corpus = open_corpus()
-    except CitewellError as error:
-        yield Check("corpus", "error", error.message, error.fix)
-        return
-    try:
-        documents = corpus.document_count()
         problems = corpus.check_integrity()
+        documents = corpus.document_count()
         if problems:
-            yield Check("corpus", "error", "; ".join(problems), "Move corpus.db away and add your folders again.")
+            fix = "Restore it from a backup, or move corpus.db away and add your folders again."
+            yield Check("corpus", "error", "; ".join(problems), fix)
         elif documents == 0:
             yield Check("corpus", "missing", "no documents", "citewell add ~/path/to/your/notes")
         else:
             yield Check("corpus", "ok", f"{documents} documents, {corpus.chunk_count()} chunks")
-        yield from _roots(corpus)
-        yield from _secrets(corpus)
+        yield from _guarded("collections", _roots(corpus))
+        yield from _guarded("secrets in documents", _secrets(corpus))
     finally:
         corpus.close()
 
@@ -129,13 +143,39 @@ def _runs(settings: Settings, clock: Clock) -> Iterator[Check]:
     if not settings.runs_path.exists():
         yield Check("runs", "ok", "no run recorded yet")
         return
+    name = settings.runs_path.name
+    fix = f"Restore it from a backup, or move {name} (and {name}-wal) away: its runs are lost, your documents are not."
     try:
-        runs = SqliteRuns(settings.runs_path, clock)
-    except CitewellError as error:
-        yield Check("runs", "error", error.message, error.fix)
+        problems, recorded = _looked_through(settings.runs_path, clock)
+    except StoreUnusable as error:
+        yield Check("runs", "error", error.message, fix)
         return
-    yield Check("runs", "ok", f"{runs.count()} recorded")
-    runs.close()
+    if problems:
+        more = f" and {len(problems) - _SHOWN_RUNS} more" if len(problems) > _SHOWN_RUNS else ""
+        yield Check("runs", "error", " ".join(problems[:_SHOWN_RUNS]) + more, fix)
+    else:
+        yield Check("runs", "ok", f"{recorded} recorded")
+
+
+def _looked_through(path: Path, clock: Clock) -> tuple[list[str], int]:
+    """What is wrong with the file of runs or with the record of a late one, and how many runs it has."""
+    runs = SqliteRuns(path, clock)
+    try:
+        check_sound(runs.database.reader(), path)
+        page = runs.latest(_RUNS_VERIFIED)
+        problems = [f"The entry of run {run_id} in the list of runs cannot be read." for run_id in page.unreadable]
+        for run in page.runs:
+            try:
+                runs.checked_events(run.run_id)
+            except StoreUnusable:
+                raise
+            except NotFound:
+                continue  # pruned meanwhile, or never begun: no damage
+            except CitewellError as error:
+                problems.append(error.message)
+        return problems, runs.count()
+    finally:
+        runs.close()
 
 
 def _readers() -> Iterator[Check]:
@@ -205,6 +245,8 @@ def _lanes(settings: Settings, open_corpus: OpenCorpus) -> Iterator[Check]:
         yield _semantic_lane(settings, open_corpus)
     if settings.reranker:
         yield _reranker(settings)
+    yield _judge(settings)
+    yield _reader(settings)
     yield Check("network", "ok", _network(settings))
 
 
@@ -237,32 +279,78 @@ def _reranker(settings: Settings) -> Check:
     return Check("reranker", "ok", f"{encoder.name}: looks at the best rows again")
 
 
+def _judge(settings: Settings) -> Check:
+    """The model that judges sentences; without one the rules decide, which is no fault."""
+    if judge_folder(settings) is None:
+        what = "none is built in" if settings.judge == BUILTIN else "off"
+        return Check("judge", "ok", f"{what}: sentences are checked by rules alone")
+    try:
+        opened = open_judge(settings)
+        assert opened is not None
+        return Check("judge", "ok", opened.open())
+    except CitewellError as error:
+        return Check("judge", "warning", f"{error.message} Sentences are checked by rules alone.", error.fix)
+
+
+def _reader(settings: Settings) -> Check:
+    """The model that finds answers in passages; without one the rules choose."""
+    if reader_folder(settings) is None:
+        what = "none is built in" if settings.reader == BUILTIN else "off"
+        return Check("reader of answers", "ok", f"{what}: passages are chosen by rules alone")
+    try:
+        opened = open_reader(settings)
+        assert opened is not None
+        return Check("reader of answers", "ok", opened.open())
+    except CitewellError as error:
+        return Check("reader of answers", "warning", f"{error.message} Passages are chosen by rules alone.", error.fix)
+
+
 def _semantic_lane(settings: Settings, open_corpus: OpenCorpus) -> Check:
-    """Whether the lane that is switched on has its model and its vectors."""
+    """Whether the lane that is switched on has its model, and vectors that this model made."""
     try:
         model = _embedding_model(settings)
     except CitewellError as error:
         return Check("semantic lane", "missing", f"{settings.embeddings}, but {error.message}", error.fix)
     if not settings.corpus_path.exists():
-        return Check("semantic lane", "ok", f"{settings.embeddings}: {model}, nothing to encode yet")
+        return Check("semantic lane", "ok", f"{settings.embeddings}: {model.name}, nothing to encode yet")
     try:
-        corpus = open_corpus()
+        coverage = _vector_coverage(open_corpus)
     except CitewellError as error:
         return Check("semantic lane", "error", error.message, error.fix)
-    coverage = corpus.vectors.coverage()
-    corpus.close()
-    seen = f"{settings.embeddings}: sees {coverage.encoded:,} of {coverage.encoded + coverage.left:,} chunks"
+    chunks = coverage.encoded + coverage.left
+    if coverage.encoded and not model.made(coverage.model):
+        of = f"the vectors of {coverage.encoded:,} chunks were made by {coverage.model}, the model is now {model.name}"
+        fix = "Until then search is by words. Make them anew: citewell embed"
+        return Check("semantic lane", "warning", f"{settings.embeddings}, but {of}", fix)
+    seen = f"{settings.embeddings}: sees {coverage.encoded:,} of {chunks:,} chunks"
     if coverage.left:
         return Check("semantic lane", "warning", seen, "Encode the others: citewell embed")
-    return Check("semantic lane", "ok", f"{seen} ({coverage.model})")
+    return Check("semantic lane", "ok", f"{seen} ({coverage.model or model.name})")
 
 
-def _embedding_model(settings: Settings) -> str:
+def _vector_coverage(open_corpus: OpenCorpus) -> VectorCoverage:
+    corpus = open_corpus()
+    try:
+        return corpus.vectors.coverage()
+    finally:
+        corpus.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _LaneModel:
+    """The model the settings choose, and whether a model id that vectors carry is its own."""
+
+    name: str
+    made: Callable[[str], bool]
+
+
+def _embedding_model(settings: Settings) -> _LaneModel:
     """The model of the lane, where it is there; raises a CitewellError with the way to get it."""
     if not is_endpoint(settings.embeddings_model):
-        return model_folder(settings.embeddings_model).name
+        own = minilm_id(settings.embeddings_model, settings.data_dir / "models")
+        return _LaneModel(own, lambda model_id: model_id == own)
     endpoint = check_model(settings.embeddings_model, settings)
     found = look_up(endpoint)
     if found.problem:
         raise Unavailable(f"{endpoint.model}: {found.problem}", fix=found.fix)
-    return endpoint.model
+    return _LaneModel(endpoint.model, lambda model_id: is_made_by(endpoint, model_id))

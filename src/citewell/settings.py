@@ -81,6 +81,18 @@ class Settings:
     reranker: str = _setting(
         "CITEWELL_RERANKER", "folder of an ONNX cross-encoder that looks at the best rows again; empty: none", ""
     )
+    judge: str = _setting(
+        "CITEWELL_JUDGE", "model that judges sentences: `builtin`, `off`, a folder or a fetched model", "builtin"
+    )
+    reader: str = _setting(
+        "CITEWELL_READER",
+        "model that finds answers in passages: `builtin`, `off`, a folder or a fetched model",
+        "builtin",
+        used=False,
+    )
+    models_url: str = _setting(
+        "CITEWELL_MODELS_URL", "where `models get` fetches from, also in your own network; empty: huggingface.co", ""
+    )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL",
         "must be empty: this version stores in SQLite files of the data folder",

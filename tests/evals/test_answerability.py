@@ -1,4 +1,4 @@
-"""The measure of answerability: AUROC, halves drawn by article, foreign questions, and fitting anew."""
+"""The measure of answerability: AUROC, halves drawn by article, and foreign questions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 
 from citewell.domain.benchmarks import AnswerabilityRow
 from citewell.domain.errors import BadInput
-from citewell.evals.answerability import Posed, fit, measure_answerability, questions_of
+from citewell.evals.answerability import Posed, measure_answerability, questions_of
 from citewell.evals.measures import auroc
 from citewell.settings import Settings
 from citewell.surfaces.cli.main import run
 from citewell.surfaces.schemas import json_schema
-from citewell.synthesis.answerability_features import AnswerabilityFeatures
 
 
 def collection(folder: Path, facts: dict[str, str], queries: dict[str, str], impossible: str = "") -> Path:
@@ -59,15 +58,6 @@ def test_foreign_questions_are_told_from_a_collections_own(tmp_path: Path) -> No
     own = {row.half: row for row in rows if row.corpus == row.questions}
     assert own.keys() == {"all", "tuning half", "held-out half"}
     assert (own["all"].corpus, own["all"].answerable, own["all"].unanswerable) == ("boats", 2, 1)
-
-
-def test_fitting_finds_which_way_a_sign_points() -> None:
-    def features(around: float) -> AnswerabilityFeatures:
-        return AnswerabilityFeatures(around, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), ())
-
-    examples = [([features(0.9), features(0.1)], True, 1.0), ([features(0.2)], False, 1.0), ([], False, 1.0)] * 20
-    _, coefficients = fit(examples)
-    assert coefficients["around"] > 1.0
 
 
 def test_the_program_reports_it_by_its_schema_and_as_a_table(

@@ -16,7 +16,8 @@ from citewell.domain.queries import LexicalQuery, Term
 from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.spelling import respell
 from citewell.surfaces.cli.main import cli
-from citewell.text.spelling import distance, nearest
+from citewell.text.spelling import beginning_distance, distance, nearest, nearest_beginnings
+from conftest import Write, add
 
 NOTES: dict[str, str | bytes] = {
     "Kelp.md": "# Kelp farm\nThe longlines were laid in May. Ask @kelpwife about version 1.4.2.",
@@ -160,3 +161,34 @@ def test_the_program_says_what_it_searched_for_instead(corpus: Engine) -> None:
     assert shown.exit_code == 0
     assert "Nothing has 'longlnies'; searched 'longlines' too." in shown.stderr
     assert "why: found by longlines; has 'longlines'; nothing has 'longlnies'" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("comunity", "community"), ("welcomign", "welcoming"), ("btsiness", "business"), ("soltions", "solutions")],
+)
+def test_an_ending_that_is_not_stemmed_alike_does_not_hide_the_word(
+    engine: Engine, vault: Write, written: str, meant: str
+) -> None:
+    """The index has stems: "commun", "welcom", "busi", "solut". None is near to what such a word is stemmed to."""
+    add(engine, vault({"Guide.md": "A welcoming community finds solutions. That is its business, and so we commute."}))
+    assert engine.search(written).warnings == (f"Nothing has '{written}'; searched '{meant}' too.",)
+
+
+def test_the_beginning_of_a_word_is_compared_with_a_stem() -> None:
+    assert [beginning_distance("commun", word, 1) for word in ("comunity", "community", "kommunal", "count")] == [
+        1,
+        0,
+        1,
+        2,
+    ]
+    known = [("commun", 9), ("commut", 4), ("com", 3), ("communication", 2)]
+    assert next(near.form for near in nearest_beginnings("comunity", known)) == "commun"
+    assert "com" not in {near.form for near in nearest_beginnings("comunity", known)}
+
+
+def test_a_wider_view_reads_a_misspelled_word_as_the_pack_did(engine: Engine, vault: Write) -> None:
+    filler = "The harbour was quiet and the tide was low. " * 60
+    add(engine, vault({"Guide.md": f"# Guide\n\n{filler}\n\nA welcoming tone helps.\n\n{filler}"}))
+    (document,) = engine.get(["note:vault/guide"], query="welcomign guide", max_chars=400).documents
+    assert "A welcoming tone helps." in document.text

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.matching import Match, find_matches
-from citewell.retrieval.windows import best_window
+from citewell.retrieval.windows import best_window, wider_window
 
 FILLER = "The harbour was quiet and the tide was low. " * 40
 
@@ -90,3 +90,27 @@ def test_words_that_stand_in_every_block_do_not_decide() -> None:
     text = "\n\n".join(f"The rate limiter limits the rate. {LONG[:200]}" for _ in range(10))
     text += "\n\nThe limiter uses a token bucket."
     assert "token bucket" in window(text, "rate limiter bucket", {"rate": 3.0, "limiter": 3.0, "bucket": 2.0}, 150)
+
+
+def test_the_title_s_words_do_not_keep_the_window_where_the_title_stands() -> None:
+    text = f"---\ntitle: Amazfit Band\n---\n\nThe Amazfit Band is a band.\n\n{LONG}\n\n"
+    text += f"## Firmware updates\n\nAsk Gadgetbridge.\n\n{LONG}"
+    matches = find_matches(text, lexical_query("Amazfit Band firmware updates", ("en",)), "en")
+    weights = {"amazfit": 5.0, "band": 4.0, "firmware": 4.0, "updates": 3.0}
+    low, high = best_window(text, matches, weights, 200, (0, 40), {"amazfit", "band"})
+    assert "Ask Gadgetbridge." in text[low:high]
+
+
+def test_a_question_that_only_names_the_document_shows_where_it_begins() -> None:
+    text = f"# Habits\n\nSmall steps add up.\n\n{LONG}\n\nMy habits, and more habits, and other habits.\n\n{LONG}"
+    assert "Small steps add up." in window(text, "habits", {"habits": 3.0}, 200)
+
+
+@given(st.integers(0, 1_500), st.integers(20, 400), st.integers(450, 900))
+def test_a_wider_window_holds_the_narrower_one(start: int, length: int, size: int) -> None:
+    text = f"# Guide\n\n{LONG}\n\n## Oil\n\nThe lamp oil ran out.\n\n{LONG}"
+    shown = (min(start, len(text) - 2), min(start + length, len(text) - 1))
+    matches = find_matches(text, lexical_query("lamp oil", ("en",)), "en")
+    low, high = wider_window(text, matches, {}, size, shown)
+    assert low <= shown[0] < shown[1] <= high
+    assert high - low <= size

@@ -152,12 +152,13 @@ class Processes:
         self._parent: subprocess.Popen[str]
 
     def __enter__(self) -> Processes:
+        inherited = [path for path in (os.environ.get("PYTHONPATH"),) if path]
         self._parent = subprocess.Popen(
             [sys.executable, "-m", "runner.run_programs", str(self._data)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), *inherited))},
         )
         return self
 

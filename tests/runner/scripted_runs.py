@@ -51,7 +51,7 @@ class Bench:
     """One corpus, one scripted model."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
+        self.data_dir = data_dir
 
     def run(
         self,
@@ -65,7 +65,7 @@ class Bench:
     ) -> tuple[list[RunEvent], RunResult, Sequence[ModelRequest]]:
         with ScriptedModelServer(script) as server:
             chosen = {"model": "openai:test", "model_base_url": url or server.base_url, **settings}
-            engine = Engine(Settings(data_dir=self._data_dir, **chosen))
+            engine = Engine(Settings(data_dir=self.data_dir, **chosen))
             try:
                 events, result = asyncio.run(
                     collect(engine.research(question, deadline_seconds=deadline, models=choice))

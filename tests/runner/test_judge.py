@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from citewell.domain.evidence import UNLIKELY
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import JudgeResult
 from citewell.runner.judge import judge
@@ -64,6 +65,6 @@ def test_rows_that_carry_the_words_apart_from_any_answer_are_not_enough_and_say_
     found = pack(row("note:a", *met, text="Somebody spoke of a pier."), question=question)
     result = judged(found, retries=0, expansions=0)
     assert result.answerability is not None
-    assert result.answerability.probability < 0.15
+    assert result.answerability.probability < UNLIKELY
     assert result.verdict == "weak_evidence"
     assert "the rows speak of the subject, but" in result.reason

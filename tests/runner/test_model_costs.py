@@ -57,7 +57,7 @@ def test_the_ceiling_shortens_the_output_before_it_forbids_the_call(bench: Bench
 
 def test_a_ceiling_with_an_unknown_price_refuses_to_start_and_says_how_to_set_it(bench: Bench) -> None:
     engine = Engine(
-        Settings(data_dir=bench._data_dir, model="openai:nobody-knows-this", model_base_url="https://models.example/v1")
+        Settings(data_dir=bench.data_dir, model="openai:nobody-knows-this", model_base_url="https://models.example/v1")
     )
     with pytest.raises(BadInput, match="price of openai:nobody-knows-this is not known") as refused:
         engine.start_research(QUESTION, models=ModelChoice(max_cost_usd=1.0))

@@ -117,7 +117,7 @@ def test_a_review_that_fails_costs_nothing_but_the_review(bench: Bench, reply: R
 def test_a_deep_answer_has_sections(bench: Bench) -> None:
     draft = f"## Direct answer\n{GOOD}\n\n## Key evidence\nThe oil came from Leith {{oil}}.\n\n## Recommendations\n"
     with ScriptedModelServer(writes(draft)) as server:
-        engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
         _, result = asyncio.run(collect(engine.research(QUESTION, profile="deep")))
         assert engine.runs.replay(result.run_id).identical
         engine.close()

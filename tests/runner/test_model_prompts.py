@@ -83,7 +83,7 @@ def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_c
     for cut in range(1, len(events)):
         log = MemoryLog(result.run_id, events[:cut])
         with ScriptedModelServer(plans("{}")) as server:
-            engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+            engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
             again = drive(log, engine._effects(None), engine._clock, is_resumed=True)
             engine.close()
         assert again.answer == result.answer, f"cut behind entry {cut}"
@@ -98,7 +98,7 @@ def _answers_ask(event: RunEvent) -> bool:
 def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench: Bench) -> None:
     _, result, _ = bench.run(writes(GOOD))
     with ScriptedModelServer(writes(GOOD)) as server:
-        engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
         with pytest.raises(BadInput, match="would ask again"):
             engine.runs.diff(result.run_id, None)
         assert server.requests == []
@@ -109,7 +109,7 @@ def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench
 
 def test_cancelling_closes_the_connection_to_the_model(bench: Bench) -> None:
     with ScriptedModelServer(stalls("Josiah Pell lit the")) as server:
-        engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
 
         async def run() -> RunResult:
             async with asyncio.timeout(10):
@@ -128,7 +128,7 @@ def test_cancelling_closes_the_connection_to_the_model(bench: Bench) -> None:
 
 def test_a_pack_is_built_without_any_model(bench: Bench) -> None:
     with ScriptedModelServer(()) as server:
-        engine = Engine(Settings(bench._data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
         assert engine.research_pack(QUESTION, options=PackOptions()).evidence
         assert server.requests == []
         engine.close()

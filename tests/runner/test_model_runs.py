@@ -47,23 +47,36 @@ def test_a_models_sentence_is_bound_to_the_exact_passage(bench: Bench) -> None:
     assert (result.metrics.model_calls, result.metrics.tokens, result.metrics.cost_usd) == (1, 18, 0.0)
 
 
-def test_an_invented_sentence_is_sent_back_once_and_the_repair_is_taken(bench: Bench) -> None:
-    invented = f"{GOOD} The oil cost 900 pounds {{oil}}."
-    events, result, requests = bench.run(writes(invented, GOOD))
+FALSE = "The lamp was not lit by Josiah Pell on 14 November 1859 {lit}."
+
+
+def test_a_contradicted_sentence_is_sent_back_once_and_the_repair_is_taken(bench: Bench) -> None:
+    events, result, requests = bench.run(writes(f"{GOOD} {FALSE}", GOOD))
     assert [sentence.verdict for sentence in result.sentences] == ["supported"]
-    assert result.metrics.unsupported_rate == 0.0
+    assert result.metrics.contradicted_rate == 0.0
     assert len(requests) == 2
-    assert "900" in str(decisions(events, "repair_asked"))
-    assert "900" in requests[1].prompt
+    assert "not lit" in str(decisions(events, "repair_asked"))
+    assert "not lit" in requests[1].prompt
 
 
-def test_what_a_model_insists_on_is_shown_as_unsupported_and_never_while_it_is_written(bench: Bench) -> None:
-    events, result, _ = bench.run(writes(f"{GOOD} The oil cost 900 pounds {{oil}}."))
+def test_what_a_model_insists_on_against_its_source_is_taken_back_and_never_shown_while_it_is_written(
+    bench: Bench,
+) -> None:
+    events, result, _ = bench.run(writes(f"{GOOD} {FALSE}"))
+    assert [sentence.verdict for sentence in result.sentences] == ["supported", "contradicted"]
+    assert "contradicted_claims" in result.answer_warnings
+    assert "~~The lamp was not lit by Josiah Pell on 14 November 1859.~~" in result.answer
+    shown, _ = displayed(events)
+    assert not [text for text in shown if "not lit" in text]
+
+
+def test_what_is_not_proven_is_marked_and_costs_no_repair(bench: Bench) -> None:
+    events, result, requests = bench.run(writes(f"{GOOD} The oil cost 900 pounds {{oil}}."))
     assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
     assert "unsupported_claims" in result.answer_warnings
-    assert "(not supported by its source)" in result.answer
-    shown, _ = displayed(events)
-    assert not [text for text in shown if "900" in text]
+    assert "The oil cost 900 pounds. [2] (not proven by its quote)" in result.answer
+    assert len(requests) == 1
+    assert "The oil cost 900 pounds." in displayed(events)[0]
 
 
 @pytest.mark.parametrize("marks", ["[0]", "[99]", "[99.3]"])

@@ -412,17 +412,6 @@ def test_published_schemas_are_the_ones_in_force() -> None:
     assert published == {name: json.loads(json.dumps(json_schema(name))) for name in SCHEMA_TYPES}
 
 
-@pytest.mark.parametrize(
-    "command", ["add", "search", "research", "get", "related", "status", "remove", "doctor", "demo"]
-)
-def test_help_teaches_by_example(program: Program, command: str) -> None:
-    done = program.run(command, "--help")
-    assert done.returncode == 0
-    assert "Usage: citewell" in done.stdout
-    if command not in ("doctor", "demo"):
-        assert "Example" in done.stdout
-
-
 def test_topics_and_entities_read_well_and_say_what_to_do(program: Program) -> None:
     shown = program.run("topics", "lamp")
     assert (shown.returncode, "Derived from" in shown.stdout, "Connections" in shown.stdout) == (0, True, True)

@@ -198,9 +198,10 @@ def test_prior_answers_and_titles_never_stand_in_a_prompt() -> None:
 # While it is written
 
 
-def test_sentences_are_shown_as_they_come_and_only_if_their_passages_support_them() -> None:
+def test_sentences_are_shown_as_they_come_and_only_if_no_passage_says_otherwise() -> None:
     stream = SentenceStream(given(), plan(QUESTION))
-    text = "The lamp was lit by Ada Flett [1.1]. It burned petrol until 1950 [1.2]. Paraffin replaced whale oil [2.1]."
+    false = "The lamp was not lit by Ada Flett [1.1]."
+    text = f"The lamp was lit by Ada Flett [1.1]. {false} Paraffin replaced whale oil [2.1]."
     shown = [sentence for at in range(0, len(text), 7) for sentence in stream.feed(text[at : at + 7])]
     assert [sentence.text for sentence in shown] == ["The lamp was lit by Ada Flett."]
     assert [sentence.index for sentence in stream.close()] == [2]
@@ -215,6 +216,7 @@ def test_a_mark_behind_the_full_stop_belongs_to_its_sentence_however_the_text_co
     assert [(one.index, one.sources) for one in (*shown, *stream.close())][:2] == wanted
 
 
-def test_a_sentence_with_a_mark_out_of_range_or_that_nothing_says_is_held_back() -> None:
+def test_a_sentence_with_a_mark_out_of_range_is_held_back_and_one_that_nothing_says_is_shown_as_not_proven() -> None:
     stream = SentenceStream(given(), plan(QUESTION))
-    assert stream.feed("The lamp was lit by Ada Flett [9]. The lamp was sold in Leith. The lamp was") == []
+    (shown,) = stream.feed("The lamp was lit by Ada Flett [9]. The lamp was sold in Leith. The lamp was")
+    assert (shown.text, shown.verdict) == ("The lamp was sold in Leith.", "unsupported")

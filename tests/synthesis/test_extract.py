@@ -344,3 +344,13 @@ def test_a_hostile_question_stays_fast(unit: str) -> None:
     began = time.process_time()
     extract(given_evidence, plan(question))
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("earlier", ["When was the Skerry lighthouse built?", "When was the lighthouse lit?"])
+def test_a_follow_up_quotes_only_what_it_points_back_to(earlier: str) -> None:
+    question = f"Current question: Who kept it?\n\nRecent user questions:\n- {earlier}"
+    light = "The Skerry lighthouse was built and lit in 1871. It was kept by Ewan Rusk and his daughter."
+    bees = "The bees were kept by Martin Okafor in four hives behind the barn."
+    shown = lines(question, source(bees, "Bees"), source(light, "Skerry lighthouse"))
+    assert "It was kept by Ewan Rusk and his daughter." in shown
+    assert bees not in shown

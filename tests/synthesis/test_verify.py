@@ -55,12 +55,12 @@ def test_an_extracted_refusal_passes_every_gate_and_claims_nothing() -> None:
         ("The Harbour Light was first lit in 1871.", "supported"),
         ("The Harbour Light was first lit on 1871-05-03 by Mayor Tait.", "supported"),
         ("It never failed in fifty years.", "supported"),
-        ("The Harbour Light was first lit on 3 May 1872.", "unsupported"),
+        ("The Harbour Light was first lit on 3 May 1872.", "contradicted"),
         ("The Harbour Light was first lit in June 1871.", "unsupported"),
-        ("The Harbour Light was not first lit on 3 May 1871.", "unsupported"),
+        ("The Harbour Light was not first lit on 3 May 1871.", "contradicted"),
         ("The Harbour Light failed in 50 years.", "unsupported"),
-        ("It never failed in 60 years.", "unsupported"),
-        ("The Harbour Light was first lit by Admiral Byng.", "unsupported"),
+        ("It never failed in 60 years.", "contradicted"),
+        ("The Harbour Light was first lit by Admiral Byng.", "contradicted"),
         ("Herring prices rose sharply across the northern markets.", "unsupported"),
     ],
 )
@@ -72,19 +72,19 @@ def test_a_verdict_names_what_is_missing() -> None:
     assert verdict("The Harbour Light was first lit on 3 May 1872.").reason == "not in the quote: 3 May 1872"
 
 
-def test_a_denial_the_quote_does_not_make_is_unsupported() -> None:
+def test_a_denial_the_quote_does_not_make_is_contradicted() -> None:
     plain = source("The Harbour Light was first lit on 3 May 1871 by Mayor Tait.\n", "Light")
-    assert verdict("The Harbour Light was not first lit on 3 May 1871.", plain).verdict == "unsupported"
+    assert verdict("The Harbour Light was not first lit on 3 May 1871.", plain).verdict == "contradicted"
 
 
-def test_a_statement_the_quote_denies_is_unsupported() -> None:
+def test_a_statement_the_quote_denies_is_contradicted() -> None:
     denied = source("The turbine cannot start without a grid to follow.\n", "Manual")
-    assert verdict("The turbine starts without a grid.", denied).verdict == "unsupported"
+    assert verdict("The turbine starts without a grid.", denied).verdict == "contradicted"
 
 
-def test_the_value_a_correction_denies_is_unsupported_and_the_one_it_gives_is_supported() -> None:
+def test_the_value_a_correction_denies_is_contradicted_and_the_one_it_gives_is_supported() -> None:
     corrected = source("Correction: the bolt is 3.241 m above datum, not 3.214 m.\n", "Bolt")
-    assert verdict("The bolt is 3.214 m above datum.", corrected).verdict == "unsupported"
+    assert verdict("The bolt is 3.214 m above datum.", corrected).verdict == "contradicted"
     assert verdict("The bolt is 3.241 m above datum.", corrected).verdict == "supported"
 
 

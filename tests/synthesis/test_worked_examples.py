@@ -52,7 +52,7 @@ def docstring_of(module: str) -> str:
 
 def verified(example: WorkedExample) -> CheckedSentence:
     """The claim as an answer would have it: one sentence that cites the passage."""
-    passage = source(example.passage)
+    passage = source(example.passage.replace("\\n", "\n"))
     sentence = DraftSentence(example.claim, "claim", (quote_at(passage, 0, len(passage.text)),))
     return check(example.claim, Draft((sentence,), refused=False), passage).sentences[0]
 

@@ -22,7 +22,7 @@ from citewell.corpus.entity_kinds import (
 )
 from citewell.corpus.names import MAX_NAME_CHARS
 from citewell.domain.topics import EntityKind
-from citewell.text.common_words import COMMON, NAMES
+from citewell.text.english_stems import english_stems
 from citewell.text.folding import folded_text
 from citewell.text.language import is_stop_word, stemmer_for
 
@@ -303,8 +303,7 @@ def _kind(text: str, words: Sequence[re.Match[str]], start: int, end: int) -> En
 
 def _is_common(key: str, language: str | None) -> bool:
     """Whether English writes this word small as a rule, whatever these few texts do."""
-    stem = stemmer_for("en")(key)
-    return (language or "en") == "en" and stem in COMMON and stem not in NAMES
+    return (language or "en") == "en" and english_stems().is_word(stemmer_for("en")(key))
 
 
 def _is_capital(word: str) -> bool:

@@ -9,7 +9,7 @@ from citewell.domain.documents import Role, SectionView, SourceType, Span
 from citewell.domain.evidence import Answerability
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
-Verdict = Literal["supported", "partial", "unsupported", "not_a_claim"]
+Verdict = Literal["supported", "partial", "unsupported", "contradicted", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
@@ -110,6 +110,18 @@ class PreparedSynthesis:
 
 
 @dataclass(frozen=True, slots=True)
+class Likeness:
+    """How near texts come to the question in meaning: each with its similarity. Empty where meaning takes no part."""
+
+    texts: tuple[str, ...] = ()
+    similarities: tuple[float, ...] = ()
+
+    @property
+    def by_text(self) -> dict[str, float]:
+        return dict(zip(self.texts, self.similarities, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class DraftSentence:
     """A sentence as it will be shown, with the passages it rests on."""
 
@@ -140,6 +152,15 @@ class Draft:
     # How likely the evidence answers, as whoever wrote this found it on reading; and what comes near where it does not.
     answerability: Answerability | None = None
     nearest: tuple[NearestPassage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entails:
+    """How likely a text entails a statement, says nothing of it, or contradicts it; the three add up to 1."""
+
+    entails: float
+    neutral: float
+    contradicts: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +255,9 @@ class Verification:
     warnings: tuple[str, ...]
     unsupported_rate: float
     contradictions: tuple[Contradiction, ...] = ()
+    contradicted_rate: float = 0.0
+    # What comes nearest to an answer, where this one may not be shown.
+    nearest: tuple[NearestPassage, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from citewell.domain.results import SearchMode
@@ -93,3 +93,7 @@ class VerifierReport:
     auroc: VerifierAuroc
     embeddings: bool
     pairs_per_second: float
+    # For each label, how many claims got each verdict.
+    called: dict[str, dict[str, int]] = field(default_factory=dict)
+    # The judge whose opinion went into the verdicts; empty: rules alone.
+    judge: str = ""

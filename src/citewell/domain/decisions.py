@@ -134,6 +134,15 @@ class AnswerDrafted:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimsScored:
+    """A judge said of so many sentences whether their quotes entail them."""
+
+    name: ClassVar[str] = "claims_judged"
+    judge: str
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
 class RepairAsked:
     name: ClassVar[str] = "repair_asked"
     faults: tuple[str, ...]
@@ -150,6 +159,7 @@ class AnswerVerified:
     name: ClassVar[str] = "verified"
     failed_gates: tuple[str, ...]
     unsupported_rate: float
+    contradicted_rate: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +252,7 @@ KnownDecision = (
     | CostLimitReached
     | ActionGivenUp
     | AnswerDrafted
+    | ClaimsScored
     | RepairAsked
     | RepairRejected
     | AnswerVerified

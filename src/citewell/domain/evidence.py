@@ -23,7 +23,9 @@ class Signal:
 
 
 # From here on the evidence is taken to answer; below, an answer without a model is refused.
-LIKELY = 0.8
+LIKELY = 0.75
+# Below this no answer is to be expected, and a run looks further before it gives up.
+UNLIKELY = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Answerability:
     @property
     def spoken(self) -> str:
         """One line for a person: how likely, and what speaks against it."""
-        words = "unlikely" if self.probability < 0.35 else "likely" if self.probability >= LIKELY else "uncertain"
+        words = "unlikely" if self.probability < UNLIKELY else "likely" if self.probability >= LIKELY else "uncertain"
         against = f": {'; '.join(self.reasons)}" if self.reasons and self.probability < LIKELY else ""
         return f"that your corpus answers this is {words} ({self.probability:.0%}){against}"
 

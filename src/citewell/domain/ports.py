@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from citewell.domain.documents import Chunk, Document
 from citewell.domain.evidence import Relationship, Signal
+
+if TYPE_CHECKING:
+    # A search from a cold shell must not wait for what only answers need.
+    from citewell.domain.answers import Entails
 
 
 class Clock(Protocol):
@@ -87,4 +91,51 @@ class Reranker(Protocol):
 
     def rerank(self, query: RerankQuery, texts: Sequence[RerankText]) -> Sequence[tuple[Signal, ...]]:
         """Named signals for each text, in the order given; raises where it cannot, and the next best one is asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPair:
+    """A statement, and the text it is said to rest on."""
+
+    claim: str
+    evidence: str
+
+
+class Entailment(Protocol):
+    """A judge: whether texts entail statements. What it answers goes on record, so it need not answer twice alike."""
+
+    @property
+    def name(self) -> str: ...
+
+    def judge(self, pairs: Sequence[ClaimPair]) -> Sequence[Entails]:
+        """One answer a pair, in the order given; raises Unavailable where it cannot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSpan:
+    """`text[start:end]` of a passage as the answer to a question; a larger score is a better answer."""
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassageReading:
+    """What a passage answers: its spans, best first, and how likely (0 to 1) none of them is an answer."""
+
+    spans: tuple[AnswerSpan, ...]
+    no_answer: float
+
+
+class AnswerSpans(Protocol):
+    """A reader: where in passages the answer to a question stands, if anywhere."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self, question: str, passages: Sequence[str]) -> Sequence[PassageReading]:
+        """One reading a passage, in the order given; raises Unavailable where it cannot."""
         ...

@@ -238,6 +238,8 @@ class RunRequest:
     reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
     # None: as many as the profile allows.
     max_citations: int | None = None
+    # The name of the model that judges whether quotes entail sentences; empty: none does.
+    judge: str = ""
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]
@@ -329,6 +331,7 @@ class RunMetrics:
     evidence_chars: int = 0
     answer_chars: int = 0
     unsupported_rate: float = 0.0
+    contradicted_rate: float = 0.0
     planner_status: str = "off"
     raw_stop: str = ""
 

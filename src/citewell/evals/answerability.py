@@ -1,4 +1,4 @@
-"""How well answerability tells questions a collection answers from those it does not: AUROC, and fitting anew.
+"""How well answerability tells questions a collection answers from those it does not: AUROC.
 
 Questions without an answer are those of another collection, and those a collection names itself: in
 `qrels/unanswerable.tsv`, in `unanswerable.jsonl`, or as a query marked `answerable: false`. Halves are drawn by
@@ -19,15 +19,9 @@ from citewell.evals.bench import temporary_folder
 from citewell.evals.collections import load_collection, read_jsonl, write_notes
 from citewell.evals.measures import auroc
 from citewell.settings import Settings
-from citewell.synthesis.answerability import COEFFICIENTS, logit_of
-from citewell.synthesis.answerability_features import AnswerabilityFeatures, read_answerability_features
-from citewell.synthesis.asking import asked
-from citewell.synthesis.packing import term_weights, unseen_terms
-from citewell.synthesis.topic import topic_of
 
 MOST_QUESTIONS = 400
-_NOTHING_FOUND = -30.0
-_ROUNDS = 3
+_OPTIONS = PackOptions(limit=8, max_chars_per_doc=2_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +100,12 @@ def measure_answerability(
                 own: list[tuple[Posed, float]] = []
                 for number, posed in enumerate(own_questions):
                     yield BenchProgress(folder.name, "citewell", "asking", number, len(own_questions))
-                    own.append((posed, best_logit(features_for(engine, posed.text))))
+                    own.append((posed, likelihood(engine, posed.text)))
                 yield from _own_rows(folder.name, own)
-                answered = [logit for posed, logit in own if posed.is_answerable]
+                answered = [likely for posed, likely in own if posed.is_answerable]
                 for other, questions in asked_of.items():
                     if other != folder.name:
-                        foreign = [
-                            best_logit(features_for(engine, posed.text)) for posed in questions[: max(1, most // 2)]
-                        ]
+                        foreign = [likelihood(engine, posed.text) for posed in questions[: max(1, most // 2)]]
                         yield _row(folder.name, other, "all", answered, foreign)
             finally:
                 engine.close()
@@ -122,11 +114,11 @@ def measure_answerability(
 def _own_rows(name: str, own: Sequence[tuple[Posed, float]]) -> Iterator[AnswerabilityRow]:
     if all(posed.is_answerable for posed, _ in own):
         return
-    whole = [[logit for posed, logit in own if posed.is_answerable == wanted] for wanted in (True, False)]
+    whole = [[likely for posed, likely in own if posed.is_answerable == wanted] for wanted in (True, False)]
     yield _row(name, name, "all", *whole)
     for half, label in ((0, "tuning half"), (1, "held-out half")):
-        yes = [logit for posed, logit in own if posed.half == half and posed.is_answerable]
-        no = [logit for posed, logit in own if posed.half == half and not posed.is_answerable]
+        yes = [likely for posed, likely in own if posed.half == half and posed.is_answerable]
+        no = [likely for posed, likely in own if posed.half == half and not posed.is_answerable]
         yield _row(name, name, label, yes, no)
 
 
@@ -142,45 +134,9 @@ def _indexed(folder: Path, place: Path, settings: Settings) -> Engine:
     return engine
 
 
-def features_for(engine: Engine, question: str) -> list[AnswerabilityFeatures]:
-    """The features behind the estimate for a question, as the judge of a run reads them."""
+def likelihood(engine: Engine, question: str) -> float:
+    """The estimate that goes with the pack of a question; nothing is likely of no question."""
     if not question.strip():
-        return []
-    pack = engine.research_pack(question, options=PackOptions(limit=8, max_chars_per_doc=2_000))
-    plan, chunks = pack.query_plan, pack.coverage.corpus_chunks
-    topic = topic_of(plan, term_weights(pack), unseen_terms(pack), ("en",))
-    parts = asked(plan.text_query)
-    return [
-        one for part in parts for one in read_answerability_features(part, topic, plan.concepts, pack.evidence, chunks)
-    ]
-
-
-def best_logit(features: Sequence[AnswerabilityFeatures]) -> float:
-    return max((logit_of(one) for one in features), default=_NOTHING_FOUND)
-
-
-def fit(examples: Sequence[tuple[Sequence[AnswerabilityFeatures], bool, float]]) -> tuple[float, dict[str, float]]:
-    """Intercept and coefficients anew from questions with their features, whether they are answerable, and a weight.
-
-    The sentence that speaks best for a question stands for it: chosen by what was fitted last, round by round.
-    """
-    import numpy as np
-
-    names = list(COEFFICIENTS)
-    values = [
-        np.array([[*(getattr(one, name) for name in names), 1.0] for one in features]) for features, _, _ in examples
-    ]
-    known = [at for at, matrix in enumerate(values) if matrix.size]
-    truth = np.array([examples[at][1] for at in known], float)
-    weight = np.array([examples[at][2] for at in known])
-    ridge = np.diag([1.0] * len(names) + [1e-6])
-    beta = np.zeros(len(names) + 1)
-    beta[0] = 1.0
-    for _ in range(_ROUNDS):
-        chosen = np.array([values[at][int((values[at] @ beta).argmax())] for at in known])
-        for _ in range(50):
-            likely = 1.0 / (1.0 + np.exp(-(chosen @ beta)))
-            slope = chosen.T @ (weight * (truth - likely)) - ridge @ beta
-            curve = (chosen * (weight * likely * (1.0 - likely))[:, None]).T @ chosen + ridge
-            beta = beta + np.linalg.solve(curve, slope)
-    return float(beta[-1]), {name: round(float(value), 3) for name, value in zip(names, beta, strict=False)}
+        return 0.0
+    found = engine.research_pack(question, options=_OPTIONS).coverage.answerability
+    return found.probability if found is not None else 0.0

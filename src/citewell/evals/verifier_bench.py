@@ -1,8 +1,8 @@
 """How well the verifier catches claims their evidence does not support: precision, recall, false alarms, AUROC.
 
-A file has one JSON object a line: `{"claim": …, "evidence": …, "label": "supported" | "unsupported" | "refuted"}`;
-other keys are ignored. A claim is caught where its verdict is `unsupported`, or `partial` because one of its clauses is
-not supported. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
+A file has one JSON object a line: `{"claim": …, "evidence": …, "label": "supported" | "unsupported" | "refuted"}`,
+and a `title` where the evidence has one; other keys are ignored. A claim is caught where its verdict is any but
+`supported`. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
 """
 
 from __future__ import annotations
@@ -12,19 +12,25 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+from citewell.domain.answers import Entails, Verdict
 from citewell.domain.benchmarks import VerifierAuroc, VerifierReport
 from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.ports import Entailment
 from citewell.evals.measures import auroc
 from citewell.models.embeddings import Embedder
 from citewell.models.minilm import open_minilm
 from citewell.settings import Settings
 from citewell.synthesis.checking.claim import Check, Likeness, check_text
 from citewell.synthesis.checking.rarity import Rarity
+from citewell.synthesis.judging import texts_as_pair
 
 Label = Literal["supported", "unsupported", "refuted"]
-_LABELS: tuple[Label, ...] = ("supported", "unsupported", "refuted")
+LABELS: tuple[Label, ...] = ("supported", "unsupported", "refuted")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+# Pairs a judge is given at a time.
+_JUDGED_AT_ONCE = 64
 MAX_LINE_BYTES = 32_000_000
 MAX_PAIRS = 1_000_000
 _FORM = 'Each line is {"claim": "…", "evidence": "…", "label": "supported|unsupported|refuted"}.'
@@ -35,6 +41,7 @@ class LabelledPair:
     claim: str
     evidence: str
     label: Label
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class CheckedPair:
 
     @property
     def is_caught(self) -> bool:
-        return self.check.verdict == "unsupported" or bool(self.check.unsupported_part)
+        return self.check.verdict != "supported"
 
     @property
     def is_supported(self) -> bool:
@@ -88,29 +95,49 @@ def _pair(line: bytes, place: str) -> LabelledPair:
     for name in ("claim", "evidence"):
         if not isinstance(entry.get(name), str) or (name == "claim" and not entry[name].strip()):
             raise BadInput(f"{place} has no text under '{name}'.", fix=_FORM)
-    return LabelledPair(entry["claim"], entry["evidence"], _label(entry.get("label"), place))
+    title = entry.get("title")
+    label = _label(entry.get("label"), place)
+    return LabelledPair(entry["claim"], entry["evidence"], label, title if isinstance(title, str) else "")
 
 
 def _label(given: object, place: str) -> Label:
-    for label in _LABELS:
+    for label in LABELS:
         if given == label:
             return label
     raise BadInput(f"{place} has the label '{'none' if given is None else str(given)[:40]}'.", fix=_FORM)
 
 
-def check_pairs(pairs: Sequence[LabelledPair], likeness: Likeness | None = None) -> list[CheckedPair]:
+def check_pairs(
+    pairs: Sequence[LabelledPair], likeness: Likeness | None = None, judge: Entailment | None = None
+) -> list[CheckedPair]:
     """Every pair with its verdict, as a run would give it."""
     rarity = Rarity.in_texts(dict.fromkeys(pair.evidence for pair in pairs))
-    return [CheckedPair(pair, check_text(pair.claim, pair.evidence, rarity, likeness=likeness)) for pair in pairs]
+    scores = judge_pairs(judge, pairs) if judge is not None else [None] * len(pairs)
+    return [
+        CheckedPair(pair, check_text(pair.claim, pair.evidence, rarity, pair.title, likeness, score))
+        for pair, score in zip(pairs, scores, strict=True)
+    ]
 
 
-def measure_verifier(pairs: Sequence[LabelledPair], likeness: Likeness | None = None) -> VerifierReport:
+def judge_pairs(judge: Entailment, pairs: Sequence[LabelledPair]) -> list[Entails]:
+    """What a judge says of every pair, given and rounded as in a run."""
+    asked = [texts_as_pair(pair.claim, [pair.title, pair.evidence]) for pair in pairs]
+    found = [
+        score for at in range(0, len(asked), _JUDGED_AT_ONCE) for score in judge.judge(asked[at : at + _JUDGED_AT_ONCE])
+    ]
+    return [Entails(round(one.entails, 4), round(one.neutral, 4), round(one.contradicts, 4)) for one in found]
+
+
+def measure_verifier(
+    pairs: Sequence[LabelledPair], likeness: Likeness | None = None, judge: Entailment | None = None
+) -> VerifierReport:
     began = time.perf_counter()
-    checked = check_pairs(pairs, likeness)
-    return report_of(checked, time.perf_counter() - began, embeddings=likeness is not None)
+    checked = check_pairs(pairs, likeness, judge)
+    name = judge.name if judge is not None else ""
+    return report_of(checked, time.perf_counter() - began, embeddings=likeness is not None, judge=name)
 
 
-def report_of(checked: Sequence[CheckedPair], seconds: float, *, embeddings: bool) -> VerifierReport:
+def report_of(checked: Sequence[CheckedPair], seconds: float, *, embeddings: bool, judge: str = "") -> VerifierReport:
     caught = [one for one in checked if one.is_caught]
     right = sum(not one.is_supported for one in caught)
     wanted = sum(not one.is_supported for one in checked)
@@ -129,7 +156,15 @@ def report_of(checked: Sequence[CheckedPair], seconds: float, *, embeddings: boo
         auroc=VerifierAuroc(_auroc(checked, "refuted"), _auroc(checked, "unsupported")),
         embeddings=embeddings,
         pairs_per_second=round(len(checked) / seconds, 1) if seconds > 0 else 0.0,
+        called={label: _called(checked, label) for label in LABELS},
+        judge=judge,
     )
+
+
+def _called(checked: Sequence[CheckedPair], label: Label) -> dict[str, int]:
+    """How many claims of this label got each verdict."""
+    verdicts = [one.check.verdict for one in checked if one.pair.label == label]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 
 
 def _count(checked: Sequence[CheckedPair], label: Label) -> int:

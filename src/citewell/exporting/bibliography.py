@@ -1,4 +1,4 @@
-r"""Cited sources for reference managers: BibTeX and RIS, each source once. Pure.
+"""Cited sources for reference managers: BibTeX and RIS, each source once. Pure.
 
 a note "Lamp" of 1859   ->   @misc{lamp, title = {Lamp}, year = {1859}, note = {note:vault/lamp}}
 """

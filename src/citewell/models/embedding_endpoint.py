@@ -39,6 +39,16 @@ def is_endpoint(chosen: str) -> bool:
     return chosen.partition(":")[0].lower() in PROVIDERS and ":" in chosen
 
 
+def is_made_by(endpoint: Endpoint, model_id: str) -> bool:
+    """Whether vectors with this id come from this endpoint's model, whatever their dimension: nothing is asked."""
+    name, _, place = model_id.rpartition("-")
+    return place == _place(endpoint) and name.rpartition("-")[0] == endpoint.model
+
+
+def _place(endpoint: Endpoint) -> str:
+    return hashlib.sha256(endpoint.base_url.encode()).hexdigest()[:8]
+
+
 def open_embedding_endpoint(settings: Settings) -> EmbeddingEndpoint:
     """The endpoint that CITEWELL_EMBEDDINGS_MODEL names; raises BadInput or Unavailable. Connects to nothing yet."""
     endpoint = resolve(settings.embeddings_model, settings)
@@ -63,6 +73,8 @@ class EmbeddingEndpoint:
 
     # Models differ too much in what "unrelated" is: only what points away is left out.
     unrelated = 0.1
+    # What a similarity of theirs is worth was never measured, and texts would leave this machine for it.
+    tells_answers = False
 
     def __init__(
         self,
@@ -79,8 +91,7 @@ class EmbeddingEndpoint:
 
     @property
     def model_id(self) -> str:
-        place = hashlib.sha256(self._endpoint.base_url.encode()).hexdigest()[:8]
-        return f"{self._endpoint.model}-{self.dimension}-{place}"
+        return f"{self._endpoint.model}-{self.dimension}-{_place(self._endpoint)}"
 
     @cached_property
     def dimension(self) -> int:

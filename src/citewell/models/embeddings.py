@@ -29,6 +29,11 @@ class Embedder(Protocol):
         """The similarity below which two texts have nothing to do with each other."""
         ...
 
+    @property
+    def tells_answers(self) -> bool:
+        """Whether its similarities are those that the choice of answers was measured with, at no cost and no risk."""
+        ...
+
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Texts that are to be found."""
         ...

@@ -81,6 +81,7 @@ class MiniLm:
 
     # Of a hundred relevant documents of the public collections, one is less similar to its query than 0.18.
     unrelated = 0.15
+    tells_answers = True
 
     def __init__(self, folder: Path, cache: Path, threads: int | None = None) -> None:
         self._folder = folder
@@ -92,7 +93,7 @@ class MiniLm:
 
     @property
     def model_id(self) -> str:
-        return f"minilm-int8-{self.dimension}-{self._digest}-{GRAPH_VERSION}"
+        return _model_id(self.dimension, self._digest)
 
     @cached_property
     def dimension(self) -> int:
@@ -161,8 +162,7 @@ def write_bundle(target: Path = BUNDLED) -> None:
     """What a wheel carries, made from the installed weights; raises Unavailable without them."""
     folder = weights_folder()
     target.mkdir(parents=True, exist_ok=True)
-    with (folder / "model.safetensors").open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    digest = _digest(folder / "model.safetensors")
     dimension = int(json.loads((folder / "config.json").read_text("utf-8"))["hidden_size"])
     write_graph(folder, target / "model.onnx")
     (target / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
@@ -176,6 +176,21 @@ def open_minilm(chosen: str, cache: Path) -> MiniLm:
     if folder != BUNDLED:
         cache.mkdir(parents=True, exist_ok=True)
     return MiniLm(folder, cache)
+
+
+def minilm_id(chosen: str, cache: Path) -> str:
+    """The id of the model these settings choose, without opening or writing anything; raises Unavailable."""
+    folder = model_folder(chosen)
+    if folder == BUNDLED:
+        about = json.loads((folder / "about.json").read_text("utf-8"))
+        return _model_id(int(about["dimension"]), str(about["digest"]))
+    weights = folder / "model.safetensors"
+    dimension = int(json.loads((folder / "config.json").read_text("utf-8"))["hidden_size"])
+    return _model_id(dimension, _noted(weights, cache / "weights.json") or _digest(weights))
+
+
+def _model_id(dimension: int, digest: str) -> str:
+    return f"minilm-int8-{dimension}-{digest}-{GRAPH_VERSION}"
 
 
 def _onnxruntime() -> Any:
@@ -201,18 +216,31 @@ def _quantize(whole: Path, small: Path) -> None:
 
 def _fingerprint(weights: Path, cache: Path) -> str:
     """A short digest of the weights; read whole once, afterwards recognised by size and time."""
-    facts = weights.stat()
-    known = f"{weights.resolve()} {facts.st_size} {facts.st_mtime_ns}"
     note = cache / "weights.json"
-    try:
-        stored = json.loads(note.read_text("utf-8"))
-        if stored["file"] == known:
-            return str(stored["digest"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    known = _noted(weights, note)
+    if known:
+        return known
+    digest = _digest(weights)
     aside = note.with_name(f".weights.{os.getpid()}.json")
-    aside.write_text(json.dumps({"file": known, "digest": digest}), "utf-8")
+    aside.write_text(json.dumps({"file": _recognised_by(weights), "digest": digest}), "utf-8")
     os.replace(aside, note)
     return digest
+
+
+def _noted(weights: Path, note: Path) -> str | None:
+    """The digest that was noted of these weights, if they are still the same."""
+    try:
+        stored = json.loads(note.read_text("utf-8"))
+        return str(stored["digest"]) if stored["file"] == _recognised_by(weights) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _recognised_by(weights: Path) -> str:
+    facts = weights.stat()
+    return f"{weights.resolve()} {facts.st_size} {facts.st_mtime_ns}"
+
+
+def _digest(weights: Path) -> str:
+    with weights.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

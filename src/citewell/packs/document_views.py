@@ -11,7 +11,9 @@ from citewell.domain.results import LookupProblem, MissingDocument
 from citewell.packs.related import opening_row
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
-from citewell.retrieval.rows import rarity, term_chunks
+from citewell.planning.spelling import doubtful_words
+from citewell.retrieval.rows import rarity, term_chunks, wider_span
+from citewell.retrieval.spelling import respell
 
 SUMMARY_CHARS = 400
 
@@ -22,8 +24,15 @@ class DocumentViews:
     def __init__(self, corpus: CorpusReader) -> None:
         self._corpus = corpus
 
-    def view(self, lookup: str, query: str | None, mode: ContentMode, max_chars: int) -> DocumentView:
-        """One document by its key, or by `KEY@CONTENT_HASH` for an earlier text."""
+    def view(
+        self,
+        lookup: str,
+        query: str | None,
+        mode: ContentMode,
+        max_chars: int,
+        shown: tuple[int, int] | None = None,
+    ) -> DocumentView:
+        """One document by its key, or by `KEY@CONTENT_HASH` for an earlier text; around what is `shown` already."""
         key, wanted = split_version(lookup)
         document = self._corpus.find(key) or (self._corpus.find_kept(key, wanted) if wanted else None)
         if document is None:
@@ -34,7 +43,7 @@ class DocumentViews:
         if length is None:
             raise NotFound(f"{key} never had a text with the hash {digest[:12]}….", fix=f"Try 'citewell get {key}'.")
         is_gone = self._corpus.find(key) is None
-        start, end = self._window(document, digest, length, query, mode, max_chars)
+        start, end = self._window(document, digest, length, query, mode, max_chars, shown)
         return DocumentView(
             source_key=key,
             kind=document.kind,
@@ -71,20 +80,34 @@ class DocumentViews:
             return MissingDocument(lookup, LookupProblem(error.code, error.message, error.fix))
 
     def _window(
-        self, document: Document, digest: str, length: int, query: str | None, mode: ContentMode, max_chars: int
+        self,
+        document: Document,
+        digest: str,
+        length: int,
+        query: str | None,
+        mode: ContentMode,
+        max_chars: int,
+        shown: tuple[int, int] | None,
     ) -> tuple[int, int]:
         if mode == "full":
             return 0, length
         size = SUMMARY_CHARS if mode == "summary" else max_chars
-        lexical = LexicalQuery(())
-        if query is not None:
-            normalized = normalize(check_question(query))
-            lexical = lexical_query(normalized.text, self._corpus.languages(), normalized.phrases)
         if digest != document.content_hash:
             return 0, min(length, size)
-        weights = rarity(term_chunks(self._corpus, lexical), self._corpus.chunk_count())
-        row = opening_row(self._corpus, document, lexical, weights, size, "raw_source")
+        asked = self._asked(query)
+        weights = rarity(term_chunks(self._corpus, asked), self._corpus.chunk_count())
+        if shown is not None and 0 <= shown[0] < shown[1] <= length:
+            return wider_span(self._corpus, document, shown, asked, weights, size)
+        row = opening_row(self._corpus, document, asked, weights, size, "raw_source")
         return row.span.start, row.span.end
+
+    def _asked(self, query: str | None) -> LexicalQuery:
+        """The words of a query, and those that misspelled ones were meant to be."""
+        if query is None:
+            return LexicalQuery(())
+        normalized = normalize(check_question(query))
+        asked = lexical_query(normalized.text, self._corpus.languages(), normalized.phrases)
+        return respell(self._corpus, asked, doubtful_words(normalized.text, normalized.phrases)).query
 
 
 def no_document(corpus: CorpusReader, key: str) -> NotFound:

@@ -94,8 +94,11 @@ def _answer(result: RunResult) -> list[str]:
             lines += [f"**{escape(sentence.text)}**", ""]
             continue
         marks = "".join(f" [{n}]" for n in sentence.citations)
-        flag = " *(not supported by its source)*" if sentence.verdict == "unsupported" else ""
-        lines += [f"{escape(sentence.text)}{marks}{flag}", ""]
+        flag = " *(not proven by its quote)*" if sentence.verdict == "unsupported" else ""
+        text = escape(sentence.text)
+        if sentence.verdict == "contradicted":
+            text, flag = f"~~{text}~~", f" *(taken back: {escape(sentence.reason or 'its source says otherwise')})*"
+        lines += [f"{text}{marks}{flag}", ""]
     return lines[:-1]
 
 

@@ -30,6 +30,7 @@ from citewell.domain.errors import CitewellError, NotFound, Unavailable, WorkFai
 from citewell.domain.events import RunEvent
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import RunResult
+from citewell.domain.type_setup import learn_types
 from citewell.recording.folders import (
     ALL_FILES,
     FILES,
@@ -53,6 +54,8 @@ from citewell.recording.trace_contents import MAX_TRACE_BYTES, marker_of, synthe
 from citewell.recording.trace_document import TRACE_SCHEMA, Manifest, Trace, TraceDocument, read_document
 
 MAX_MARKER_BYTES = 64 * 1024
+# Traces are read in many threads.
+learn_types((RunEvent, TraceDocument, Manifest))
 
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 

@@ -11,7 +11,7 @@ from citewell.domain.documents import Chunk, Document, SectionView, Span
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match, find_matches
-from citewell.retrieval.windows import best_window
+from citewell.retrieval.windows import best_window, wider_window
 
 # How much of a document is looked through for the part to show.
 LOOK_THROUGH = 60_000
@@ -19,12 +19,16 @@ LOOK_THROUGH = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The part of a document around a chunk, with what the query matches in it."""
+    """The part of a document around a chunk, with what the query matches in it and above it.
+
+    `named_by` are the terms that stand in the document's own names.
+    """
 
     text: str
     offset: int
     matches: tuple[Match, ...]
     title_matches: frozenset[str]
+    named_by: frozenset[str]
     sections: tuple[SectionView, ...]
 
     def matched(self) -> frozenset[str]:
@@ -84,7 +88,9 @@ def _reading(
 ) -> Reading:
     title = " ".join((document.title, *document.aliases, *chunk.heading_path, *document.user_tags))
     titled = frozenset(match.term for match in find_matches(title, query, document.language))
-    return Reading(text, start, tuple(find_matches(text, query, document.language)), titled, sections)
+    names = " ".join((document.title, *document.aliases))
+    named_by = frozenset(match.term for match in find_matches(names, query, document.language)) if titled else titled
+    return Reading(text, start, tuple(find_matches(text, query, document.language)), titled, named_by, sections)
 
 
 def _allowance(document: Document, chunk: Chunk, max_chars: int) -> tuple[int, int]:
@@ -115,7 +121,7 @@ def evidence_row(
 ) -> EvidenceRow:
     """The row that shows this chunk's best window."""
     inside = (max(0, chunk.start - reading.offset), max(0, chunk.end - reading.offset))
-    low, high = best_window(reading.text, reading.matches, weights, max_chars, inside)
+    low, high = best_window(reading.text, reading.matches, weights, max_chars, inside, reading.named_by)
     start, end = reading.offset + low, reading.offset + high
     wanted = tuple(dict.fromkeys(term.text for term in query.terms))
     matched = reading.matched()
@@ -139,3 +145,19 @@ def evidence_row(
         missing_terms=tuple(term for term in wanted if term not in matched),
         lanes=lanes,
     )
+
+
+def wider_span(
+    texts: TextSource,
+    document: Document,
+    shown: tuple[int, int],
+    query: LexicalQuery,
+    weights: Mapping[str, float],
+    max_chars: int,
+) -> tuple[int, int]:
+    """What a row shows of a document and more around it, up to `max_chars`."""
+    chunk = Chunk(f"{document.content_hash[:12]}:{shown[0]}-{shown[1]}", 0, *shown, "raw_source")
+    reading = read_around(texts, document, chunk, query, LOOK_THROUGH)
+    inside = (shown[0] - reading.offset, shown[1] - reading.offset)
+    low, high = wider_window(reading.text, reading.matches, weights, max_chars, inside)
+    return reading.offset + low, reading.offset + high

@@ -14,7 +14,15 @@ from citewell.domain.evidence import Signal
 from citewell.domain.queries import Filters, LexicalQuery, Term
 from citewell.retrieval.rows import term_chunks
 from citewell.text.folding import folded_text
-from citewell.text.spelling import LONG, distance, nearest, slips_allowed
+from citewell.text.spelling import (
+    LONG,
+    LONGEST_ENDING,
+    SHORTEST,
+    distance,
+    nearest,
+    nearest_beginnings,
+    slips_allowed,
+)
 from citewell.text.words import find_words
 
 _WORDS = 4
@@ -61,20 +69,55 @@ def respell(store: CorpusReader, query: LexicalQuery, doubtful: Sequence[str]) -
 
 
 def _meant(store: CorpusReader, term: Term) -> Term | None:
+    """The word that was meant: the one whose stem is nearest, or which is spelled nearer than that."""
+    by_stem = _nearest_stem(store, term)
+    if by_stem is not None and by_stem.slips <= 1:
+        return by_stem.term
+    by_ending = _nearest_by_beginning(store, term)
+    if by_ending is not None and (by_stem is None or by_ending.slips < by_stem.slips):
+        return by_ending.term
+    return by_stem.term if by_stem else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A word of the corpus as its texts write it, and how many slips it is from what was asked."""
+
+    term: Term
+    slips: int
+
+
+def _nearest_stem(store: CorpusReader, term: Term) -> _Written | None:
     """The nearest word of the likeliest stretches of the vocabulary; of all that begins alike where they have none."""
     most = slips_allowed(term.text)
     lengths = [len(form) for form in term.forms]
-    best: tuple[int, Term] | None = None
+    best: tuple[int, _Written] | None = None
     for start in _starts(term.text):
         if best is not None and (best[0] == 1 or len(start) == 1):
             break
         known = store.words_beginning(start, min(lengths) - most, max(lengths) + most)
         for near in nearest(term.forms, known)[:_LOOKED_AT]:
             used = _as_written(store, near.form, term.text)
-            if used is not None and (best is None or near.distance < best[0]):
+            is_near = used is not None and (len(near.form) >= LONG or used.slips <= most)
+            if used is not None and is_near and (best is None or near.distance < best[0]):
                 best = near.distance, used
                 break
     return best[1] if best else None
+
+
+def _nearest_by_beginning(store: CorpusReader, term: Term) -> _Written | None:
+    """The word spelled nearest among those whose stem the asked one begins with, but for slips."""
+    asked, most = term.text, slips_allowed(term.text)
+    best: _Written | None = None
+    for start in _starts(asked):
+        if best is not None and (best.slips == 1 or len(start) == 1):
+            break
+        known = store.words_beginning(start, max(SHORTEST, len(asked) - LONGEST_ENDING), len(asked) + most)
+        for near in nearest_beginnings(asked, known)[:_LOOKED_AT]:
+            used = _as_written(store, near.form, asked)
+            if used is not None and used.slips <= most and (best is None or used.slips < best.slips):
+                best = used
+    return best
 
 
 def _starts(word: str) -> Iterator[str]:
@@ -82,13 +125,12 @@ def _starts(word: str) -> Iterator[str]:
     yield from dict.fromkeys((word[:3], word[:2], word[0] + word[2], word[1] + word[0], word[0]))
 
 
-def _as_written(store: CorpusReader, form: str, asked: str) -> Term | None:
+def _as_written(store: CorpusReader, form: str, asked: str) -> _Written | None:
     """The word as texts write it, in the spelling nearest to what was asked; nothing where no text has it any more.
 
     The vocabulary has stems only. In a short one a slip changes a lot ("insect", "insert"), so its words have to be
     spelled alike as well.
     """
-    most = slips_allowed(asked)
     written: dict[str, int] = {}
     for candidate in store.rank(LexicalQuery((Term(form, (form,)),)), Filters(), _TEXTS):
         document, chunk = candidate.document, candidate.chunk
@@ -99,5 +141,4 @@ def _as_written(store: CorpusReader, form: str, asked: str) -> Term | None:
     if not written:
         return None
     nearest_written = min(written, key=lambda word: (written[word], word))
-    is_near = len(form) >= LONG or written[nearest_written] <= most
-    return Term(nearest_written, (form,)) if is_near else None
+    return _Written(Term(nearest_written, (form,)), written[nearest_written])

@@ -3,15 +3,16 @@
 A block is a paragraph, a list item, a piece of code, a table (`text/structure.py`). What it says of the question is
 weighed word by word: rare words of the corpus count more, and so do words that few blocks of this document have, since
 what stands in every block tells none of them from the others. A heading speaks for what stands below it, so a heading
-that asks the question brings its answer. Then the window grows block by block to what may be shown: the line that leads
-into a list, what follows under the same heading, what comes before.
+that asks the question brings its answer. The words of the title speak for every block and so say little of any one.
+Then the window grows block by block to what may be shown: the line that leads into a list, what follows under the same
+heading, what comes before. A wider window of the same document holds the narrower one.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from citewell.retrieval.matching import Match
@@ -29,9 +30,13 @@ _HEADED, _HEADED_LATER = 0.7, 0.4
 _ASKS, _ANSWERS = 0.75, 0.35
 # What a block says counts this much for its neighbours under the same heading: "it" and "this" point there.
 _NEIGHBOUR = 0.3
-# How much the place counts that the ranking found, and where the text begins, as shares of the best block.
-_FOUND, _OPENING = 0.1, 0.15
+# How much the place counts that the ranking found, for what of the question no word of the text says, and where the
+# text begins, as shares of the best block.
+_FOUND, _OPENING = 0.15, 0.15
 _COMMON = 0.3
+# A term of the title says this much of a block that has it; and a question that names nothing but the document this
+# much of its opening.
+_TITLED, _NAMES = 0.25, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,17 @@ class _Scored:
 
 
 def best_window(
-    text: str, matches: Sequence[Match], weights: Mapping[str, float], max_chars: int, preferred: tuple[int, int]
+    text: str,
+    matches: Sequence[Match],
+    weights: Mapping[str, float],
+    max_chars: int,
+    preferred: tuple[int, int],
+    titled: Collection[str] = (),
 ) -> tuple[int, int]:
-    """The span of at most `max_chars` that says most of what was asked; inside `preferred` where nothing matches."""
+    """The span of at most `max_chars` that says most of what was asked; inside `preferred` where nothing matches.
+
+    `titled` are the terms that name the document.
+    """
     max_chars = max(1, max_chars)
     if len(text) <= max_chars:
         return trim(text, *_snap(text, 0, len(text), *preferred))
@@ -56,13 +69,50 @@ def best_window(
     blocks = blocks_of(text)
     if not blocks:
         return _grow(text, matches[0].start, matches[0].end, max_chars)
-    scored = _scored(blocks, matches, weights)
-    best = _best_block(scored, preferred)
-    low, high = _grown(scored, best, max_chars)
+    titled = {*titled, *_first_heading_terms(blocks, matches)}
+    scored = _scored(blocks, matches, _beyond_the_title(weights, titled))
+    missing = _share({*weights} - {match.term for match in matches}, matches, weights)
+    best = _best_block(scored, preferred, _share(titled, matches, weights), missing)
+    low, high = _grown(scored, best, max_chars, (best, best))
     if high - low > max_chars:
         inside = [match for match in matches if low <= match.start and match.end <= high]
         return _heaviest_part(text, (low, high), inside, weights, max_chars)
     return _filled(text, low, high, max_chars)
+
+
+def _beyond_the_title(weights: Mapping[str, float], titled: Collection[str]) -> Mapping[str, float]:
+    """The weights with those of the title's terms made small: they speak for every block alike."""
+    return {**weights, **{term: _TITLED * weights.get(term, 1.0) for term in titled}} if titled else weights
+
+
+def _first_heading_terms(blocks: Sequence[Block], matches: Sequence[Match]) -> set[str]:
+    """The terms of a heading at the top, which names the document as its title does."""
+    top = next((block for block in blocks[:2] if block.kind == "heading" and block.level == 1), None)
+    return {match.term for match in matches if top and top.start <= match.start < top.end}
+
+
+def _share(some: Collection[str], matches: Sequence[Match], weights: Mapping[str, float]) -> float:
+    """The weight of these terms as a share of all that was asked."""
+    asked = {match.term for match in matches} | {*weights}
+    whole = sum(weights.get(term, 1.0) for term in asked)
+    return sum(weights.get(term, 1.0) for term in asked if term in some) / whole if whole > 0 else 0.0
+
+
+def wider_window(
+    text: str, matches: Sequence[Match], weights: Mapping[str, float], max_chars: int, shown: tuple[int, int]
+) -> tuple[int, int]:
+    """What is shown and as much around it as there is room for: the same blocks, and more of those that belong."""
+    if len(text) <= max_chars:
+        return trim(text, *_snap(text, 0, len(text), *shown))
+    blocks = blocks_of(text)
+    inside = [number for number, block in enumerate(blocks) if block.start < shown[1] and block.end > shown[0]]
+    low, high = shown
+    if inside and blocks[inside[-1]].end - blocks[inside[0]].start <= max_chars:
+        scored = _scored(blocks, matches, weights)
+        best = max(inside, key=lambda number: (sum(scored.said[number].values()), -number))
+        grown = _grown(scored, best, max_chars, (inside[0], inside[-1]))
+        low, high = min(low, grown[0]), max(high, grown[1])
+    return _filled(text, low, high, max_chars) if high - low < max_chars else shown
 
 
 def _scored(blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> _Scored:
@@ -103,8 +153,12 @@ def _worth(counts: Sequence[Counter[str]], weights: Mapping[str, float]) -> dict
     }
 
 
-def _best_block(scored: _Scored, preferred: tuple[int, int]) -> int:
-    """The block that says most, alone and with its neighbours; the place the ranking found counts a little."""
+def _best_block(scored: _Scored, preferred: tuple[int, int], named: float, missing: float) -> int:
+    """The block that says most, alone and with its neighbours.
+
+    A question that only names the document (`named`) is answered where its text begins; where words of it are `missing`
+    from the text, the place that the ranking found, perhaps by meaning, counts too.
+    """
     totals: list[float] = []
     for number in range(len(scored.blocks)):
         around = dict(scored.said[number])
@@ -120,18 +174,18 @@ def _best_block(scored: _Scored, preferred: tuple[int, int]) -> int:
         elif number - 1 in scored.asking:
             totals[number] += _ANSWERS * top
         if preferred[0] <= block.start < preferred[1]:
-            totals[number] += _FOUND * top
+            totals[number] += _FOUND * missing * top
     opening = next((n for n, block in enumerate(scored.blocks) if block.kind in ("paragraph", "item")), 0)
-    totals[opening] += _OPENING * top
+    totals[opening] += (_OPENING + _NAMES * named * named) * top
     return max(range(len(totals)), key=lambda number: (totals[number], -number))
 
 
-def _grown(scored: _Scored, best: int, max_chars: int) -> tuple[int, int]:
-    """The span of the best block and of the neighbours that fit, the nearer in structure and the more telling first."""
+def _grown(scored: _Scored, best: int, max_chars: int, begun: tuple[int, int]) -> tuple[int, int]:
+    """The span of what is begun with and of the neighbours that fit, the nearer in structure and more telling first."""
     blocks = scored.blocks
-    first = last = best
+    first, last = begun
     lead = blocks[best].lead
-    if lead is not None and blocks[best].end - blocks[lead].start <= max_chars:
+    if lead is not None and lead < first and blocks[last].end - blocks[lead].start <= max_chars:
         first = lead
     shown: dict[str, float] = {}
     for number in range(first, last + 1):

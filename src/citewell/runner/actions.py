@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
+from citewell.domain.answers import Doubt, Draft, Entails, Likeness, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow, GivenRow
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import ResearchPack, RetrievalReport
+from citewell.domain.ports import ClaimPair
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import STAGE_GROUPS, Control, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
 from citewell.domain.topics import TopicBrief
@@ -67,11 +68,12 @@ class BriefTopic:
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Read more of the top rows around the question, in the same windows `get` shows."""
+    """Read more of the top rows: around what each of them shows, in its place of the same order."""
 
     lookups: tuple[str, ...]
     query: str
     max_chars: int
+    shown: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,16 @@ class Prepare:
     rules_chars: int = 0
     withhold_secrets: bool = False
     reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
+    # Whether passages are to be chosen for a comparison by meaning.
+    by_meaning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """How near these texts come to the question in meaning, by the embedding model."""
+
+    question: str
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +134,7 @@ class Extract:
 
     prepared: PreparedSynthesis
     plan: QueryPlan
+    likeness: Likeness = field(default_factory=Likeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +148,31 @@ class ReadDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeClaims:
+    """Ask the judge whether quotes entail the sentences that rest on them, for at most so many seconds."""
+
+    judge: str
+    pairs: tuple[ClaimPair, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """A pair and what the judge said of it."""
+
+    pair: ClaimPair
+    entails: Entails
+
+
+@dataclass(frozen=True, slots=True)
 class Verify:
     question: str
     draft: Draft
     prepared: PreparedSynthesis
     plan: QueryPlan
     max_citations: int = 8
+    # What a judge said of its sentences; left out of the action's name where there is nothing (`action_digest`).
+    scores: tuple[JudgedPair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +201,10 @@ Action = (
     | Expand
     | JudgeCoverage
     | Prepare
+    | Compare
     | Extract
     | ReadDraft
+    | JudgeClaims
     | Verify
     | ReadReview
     | KeepTexts
@@ -178,7 +212,7 @@ Action = (
 ActionKind = Literal["io", "compute"]
 DeadlineScope = Literal["gathering", "writing", "everything"] | StageGroup
 
-IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, KeepTexts)
+IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, Compare, JudgeClaims, KeepTexts)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -195,8 +229,10 @@ STAGES: dict[type[Any], Stage] = {
     JudgeCoverage: "judge_coverage",
     Expand: "optional_expand_or_retry",
     Prepare: "prepare_synthesis",
+    Compare: "prepare_synthesis",
     Extract: "synthesize",
     ReadDraft: "synthesize",
+    JudgeClaims: "verify",
     Verify: "verify",
     ReadReview: "verify",
     KeepTexts: "persist_trace",
@@ -297,11 +333,27 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     prepared: PreparedSynthesis
+    to_compare: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The similarities, in the order of the texts; none, and why, where there is no model that can tell."""
+
+    similarities: tuple[float, ...]
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
     draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsJudged:
+    """What the judge said of each pair, in their order."""
+
+    scores: tuple[Entails, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +409,9 @@ Observation = (
     | Expanded
     | Judged
     | Prepared
+    | Compared
     | Drafted
+    | ClaimsJudged
     | Verified
     | Reviewed
     | TextsKept
@@ -387,7 +441,9 @@ OBSERVATIONS: dict[str, type[Any]] = {
         Expanded,
         Judged,
         Prepared,
+        Compared,
         Drafted,
+        ClaimsJudged,
         Verified,
         Reviewed,
         TextsKept,
@@ -405,8 +461,14 @@ def digest(value: object) -> str:
 
 
 def action_digest(action: Action) -> str:
-    """The name under which an action's observation is filed."""
-    return digest([type(action).__name__, action])
+    """The name under which an action's observation is filed.
+
+    What was added to an action since counts only where it is used, so that earlier records keep their names.
+    """
+    body = msgspec.to_builtins(action)
+    if isinstance(action, Verify) and not action.scores:
+        del body["scores"]
+    return digest([type(action).__name__, body])
 
 
 def encode_observation(observation: Observation) -> dict[str, Any]:

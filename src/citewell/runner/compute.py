@@ -11,10 +11,12 @@ from citewell.runner.actions import (
     Action,
     Ask,
     BriefTopic,
+    Compare,
     Drafted,
     Expand,
     Extract,
     Inspect,
+    JudgeClaims,
     JudgeCoverage,
     Judged,
     KeepTexts,
@@ -36,6 +38,7 @@ from citewell.runner.actions import (
 from citewell.runner.judge import judge
 from citewell.synthesis.drafting import read_answer
 from citewell.synthesis.extract import extract
+from citewell.synthesis.likeness import texts_to_compare
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.review import read_review
 from citewell.synthesis.verify import verify
@@ -70,17 +73,31 @@ def compute(action: Action) -> Observation:
                 *(action.pack, action.max_evidence_chars, action.rules_chars, action.reserves),
                 withhold_secrets=action.withhold_secrets,
             )
-            return Prepared(ready)
+            return Prepared(ready, texts_to_compare(ready, action.pack.query_plan) if action.by_meaning else ())
         case Extract():
-            return Drafted(extract(action.prepared, action.plan))
+            return Drafted(extract(action.prepared, action.plan, action.likeness))
         case ReadDraft():
             draft = read_answer(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
             return Drafted(draft)
         case Verify():
-            return Verified(verify(action.question, action.draft, action.prepared, action.plan, action.max_citations))
+            scores = {one.pair: one.entails for one in action.scores}
+            checked = verify(
+                *(action.question, action.draft, action.prepared, action.plan, action.max_citations), scores=scores
+            )
+            return Verified(checked)
         case ReadReview():
             return Reviewed(*read_review(action.reply, action.verification))
-        case Ask() | Retrieve() | ReadGiven() | BriefTopic() | Inspect() | Expand() | KeepTexts():
+        case (
+            Ask()
+            | Retrieve()
+            | ReadGiven()
+            | BriefTopic()
+            | Inspect()
+            | Expand()
+            | Compare()
+            | JudgeClaims()
+            | KeepTexts()
+        ):
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:
             assert_never(action)

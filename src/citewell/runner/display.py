@@ -65,7 +65,7 @@ class Display:
         if state.verification is None or not state.verification.passed or state.failure is not None:
             self._retract("the answer could not be used")
         else:
-            held = {one.text for one in state.verification.sentences if one.verdict != "unsupported"}
+            held = {one.text for one in state.verification.sentences if one.verdict != "contradicted"}
             fallen = {one.index for one in self._standing if one.text not in held}
             self._retract("it did not pass the final check", fallen)
         return self.take()

@@ -9,28 +9,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Protocol
 
+from citewell.domain.answers import Entails
 from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
-from citewell.domain.errors import NotFound
-from citewell.domain.ports import Reranker
+from citewell.domain.errors import CitewellError, NotFound, Unavailable
+from citewell.domain.ports import Entailment, Reranker
 from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
 from citewell.packs.rereading import reread
 from citewell.packs.topic_brief import TopicBriefs
+from citewell.retrieval.comparing import compare_texts
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
     Action,
     Ask,
     AskFailed,
     BriefTopic,
+    ClaimsJudged,
+    Compare,
+    Compared,
     Expand,
     Expanded,
     GivenRead,
     Inspect,
     Inspected,
+    JudgeClaims,
     KeepTexts,
     Observation,
     ReadGiven,
@@ -45,12 +52,16 @@ from citewell.text.masking import MaskedStream, Masker
 
 
 class View(Protocol):
-    """Reads one document around a query, as `get` does."""
+    """Reads one document around a query, as `get` does, or around what is shown of it."""
 
-    def __call__(self, lookup: str, query: str, max_chars: int) -> DocumentView: ...
+    def __call__(
+        self, lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None
+    ) -> DocumentView: ...
 
 
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
+# Pairs a judge is given at a time: time that runs out is noticed between two of them.
+JUDGED_AT_ONCE = 4
 
 
 class Effects:
@@ -66,7 +77,9 @@ class Effects:
         redact: Callable[[str], str] = str,
         reranker: Reranker | None = None,
         masker: Masker | None = None,
+        open_judge: Callable[[], Entailment | None] | None = None,
     ) -> None:
+        self._open_judge = open_judge
         self._reranker = reranker
         self._masker = masker or Masker()
         # A key that holds a secret is known to the run by its masked form only.
@@ -82,6 +95,8 @@ class Effects:
         """Do one io action, off the event loop; a model is asked on it, so that cancelling closes the connection."""
         if isinstance(action, Ask):
             return await self._ask(action, on_text)
+        if isinstance(action, JudgeClaims):
+            return await self._judge(action)
         return await asyncio.to_thread(self._do_masked, action)
 
     async def _ask(self, action: Ask, on_text: Callable[[str], None]) -> Observation:
@@ -96,6 +111,21 @@ class Effects:
             message, fix = self._redact(failed.message), self._redact(failed.fix)
             return AskFailed(failed.problem, message, fix, usage, cost, failed.attempts)
         return self._masker.mask_value(Replied(reply))
+
+    async def _judge(self, action: JudgeClaims) -> Observation:
+        """What the judge says of each pair, rounded as it goes on record; raises Unavailable, also when it is late."""
+        scores: list[Entails] = []
+        try:
+            async with asyncio.timeout(action.seconds):
+                judge = await asyncio.to_thread(self._open_judge) if self._open_judge is not None else None
+                if judge is None:
+                    raise Unavailable("No judge is set.", fix="Set CITEWELL_JUDGE.")
+                for first in range(0, len(action.pairs), JUDGED_AT_ONCE):
+                    some = action.pairs[first : first + JUDGED_AT_ONCE]
+                    scores += await asyncio.to_thread(judge.judge, some)
+        except TimeoutError:
+            raise Unavailable(f"The judge took longer than {action.seconds:g} s.") from None
+        return ClaimsJudged(tuple(map(_rounded, scores)))
 
     def _do_masked(self, action: Action) -> Observation:
         observation = self._do(self._with_real_keys(action))
@@ -122,6 +152,8 @@ class Effects:
     def _do(self, action: Action) -> Observation:
         if isinstance(action, KeepTexts):
             return TextsKept(self._keep(action.texts))
+        if isinstance(action, Compare):
+            return self._compare(action)
         # What is removed meanwhile is still there for the row that was just ranked.
         with self._store.snapshot():
             return self._read(action)
@@ -151,11 +183,23 @@ class Effects:
             case _:
                 raise TypeError(f"{type(action).__name__} is computed, not performed")
 
+    def _compare(self, action: Compare) -> Observation:
+        """A model that does not work never stops an answer: words decide alone, and the run says so."""
+        try:
+            return Compared(compare_texts(self._open_lane, action.question, action.texts))
+        except CitewellError as error:
+            return Compared((), self._redact(error.message)[:500])
+
     def _views(self, action: Inspect) -> list[DocumentView]:
         views: list[DocumentView] = []
-        for lookup in action.lookups:
+        for lookup, shown in zip_longest(action.lookups, action.shown):
             try:
-                views.append(self._view(lookup, action.query, action.max_chars))
+                views.append(self._view(lookup, action.query, action.max_chars, shown))
             except NotFound:
                 continue  # removed since it was found: the row keeps the window it had
         return views
+
+
+def _rounded(score: Entails) -> Entails:
+    """To four places: the last digits differ between machines, and nothing may hang on them."""
+    return Entails(round(score.entails, 4), round(score.neutral, 4), round(score.contradicts, 4))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citewell.domain.evidence import Answerability, EvidenceRow
+from citewell.domain.evidence import UNLIKELY, Answerability, EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Concept
 from citewell.domain.runs import JudgeResult, WeakRow
 from citewell.runner.merge import concepts_met
-from citewell.synthesis.answerability import UNLIKELY, estimate
+from citewell.synthesis.answerability import estimate
 
 TOP_ROWS = 5
 # The share of required content words a single row must carry beside every anchor.

@@ -49,7 +49,7 @@ from citewell.runner.state import RunState
 from citewell.version import __version__
 
 # Raised when a log made by the version before can no longer be gone on with.
-RESUME_FORMAT = 2
+RESUME_FORMAT = 3
 # Entries that say when a run was executed and what was shown of it, not what it did.
 _ASIDE = (
     *("run_interrupted", "run_resumed", "sentence_shown", "sentence_retracted", "display_updated"),

@@ -39,5 +39,7 @@ PROFILES: dict[RunProfile, Budget] = {
 SYNTHESIS_RESERVE_SECONDS = 10.0
 # Seconds an answer by extraction and its check may take when a model has used up the time.
 ANSWER_GRACE_SECONDS = 2.0
+# Seconds a judge may take over the sentences of a draft, loading it included; then verification goes by rules.
+JUDGE_SECONDS = 12.0
 # Once a person wants the answer now, what is being searched gets this long to end.
 FINISH_GRACE_SECONDS = 1.0

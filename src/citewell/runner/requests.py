@@ -57,7 +57,9 @@ class Requests:
         masker: Masker,
         chat: Callable[[str], ChatModel],
         semantic_use: Callable[[bool], SemanticUse],
+        judge: Callable[[], str] = str,
     ) -> None:
+        self._judge = judge
         self._settings = settings
         self._masker = masker
         self._chat = chat
@@ -96,6 +98,7 @@ class Requests:
             max_citations=settings.research_max_citations_deep if is_deep else settings.research_max_citations_chat,
             goal=asked.goal,
             given=asked.given,
+            judge=self._judge() if asked.goal != "pack" else "",
         )
 
     def limits(self, profile: ProfileName, chosen: PackOptions) -> Limits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from citewell.domain.answers import AnswerStatus, CheckedSentence, Truncation, Verification
+from citewell.domain.answers import AnswerStatus, CheckedSentence, NearestPassage, Truncation, Verification
 from citewell.domain.events import Entry, RunFinished, RunStarted
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
@@ -48,9 +48,16 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         explored=_explored(state),
         failure=state.failure,
         doubts=state.doubts if shown else (),
-        nearest=state.draft.nearest if state.draft is not None and status == "no_evidence" else (),
+        nearest=_nearest(state, status),
         pack=_pack(state),
     )
+
+
+def _nearest(state: RunState, status: AnswerStatus) -> tuple[NearestPassage, ...]:
+    """The passages that come nearest: where nothing answers, and where the answer may not be shown."""
+    if state.verification is not None and not state.verification.passed:
+        return state.verification.nearest
+    return state.draft.nearest if state.draft is not None and status == "no_evidence" else ()
 
 
 def _pack(state: RunState) -> ResearchPack | None:
@@ -183,7 +190,9 @@ def _line(sentence: CheckedSentence) -> str:
     if sentence.kind == "heading":
         return f"\n## {sentence.text}\n"
     marks = "".join(f" [{n}]" for n in sentence.citations)
-    flag = " (not supported by its source)" if sentence.verdict == "unsupported" else ""
+    if sentence.verdict == "contradicted":
+        return f"~~{sentence.text}~~{marks} (taken back: {sentence.reason or 'its source says otherwise'})"
+    flag = " (not proven by its quote)" if sentence.verdict == "unsupported" else ""
     return f"{sentence.text}{marks}{flag}"
 
 
@@ -205,6 +214,7 @@ def metrics_of(state: RunState) -> RunMetrics:
         evidence_chars=len(state.prepared.text) if state.prepared else 0,
         answer_chars=answer,
         unsupported_rate=verification.unsupported_rate if verification else 0.0,
+        contradicted_rate=verification.contradicted_rate if verification else 0.0,
         planner_status=state.plan.planner_status if state.plan else "off",
         raw_stop=state.stop_reason or "",
     )

@@ -22,7 +22,7 @@ from citewell.domain.runs import (
     StopReason,
 )
 from citewell.domain.topics import TopicBrief
-from citewell.runner.actions import Action
+from citewell.runner.actions import Action, JudgedPair
 from citewell.runner.profiles import ANSWER_GRACE_SECONDS, SYNTHESIS_RESERVE_SECONDS
 
 Phase = Literal["gathering", "writing", "everything"]
@@ -84,6 +84,8 @@ class RunState:
     # The deadlines that have passed already.
     phases_over: tuple[Phase, ...] = ()
     stages_over: tuple[StageGroup, ...] = ()
+    # What a judge said so far, of the first draft and of its repair.
+    scores: tuple[JudgedPair, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     draft: Draft | None = None
     verification: Verification | None = None

@@ -21,6 +21,7 @@ from citewell.domain.library import (
     RemoveReport,
     Stats,
 )
+from citewell.domain.model_reports import FetchReport, JudgeReport, ModelList
 from citewell.domain.packs import NextStepParams, ResearchPack
 from citewell.domain.results import DocumentEntries, MissingDocument, RelatedResult, SearchResult
 from citewell.domain.run_reports import (
@@ -57,6 +58,9 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "entities": (EntityMap,),
     "error": (ErrorDocument,),
     "get": (DocumentView, MissingDocument),
+    "models-check": (JudgeReport,),
+    "models-get": (FetchReport,),
+    "models-list": (ModelList,),
     "related": (RelatedResult,),
     "remove": (RemoveReport,),
     "research": (RunResult,),

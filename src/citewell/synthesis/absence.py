@@ -15,6 +15,18 @@ _NOTHING = re.compile(
 )
 
 
+_ABOUT = re.compile(
+    rf"\b(?:no (?:evidence|information|mention|details?) (?:of|about|on|that)|nothing (?:about|on)"
+    rf"|(?:do|does|did) not (?:{_TELL})|(?:don't|doesn't|didn't) (?:{_TELL})|could(?: not|n't) find)(?: that)? (.+)$"
+)
+
+
+def missed_by(text: str) -> str:
+    """What a sentence says is missing: `the ferry is late` of `The notes do not say that the ferry is late.`"""
+    match = _ABOUT.search(folded_text(text).rstrip(". "))
+    return match[1] if match else ""
+
+
 def finds_nothing(text: str) -> bool:
     """Whether a sentence says that something was not found."""
     return _NOTHING.search(folded_text(text)) is not None

@@ -1,9 +1,11 @@
 """Confidence: how likely the best passages answer the question. One estimate for answer and refusal.
 
-A logistic formula over what the best passage has and lacks. Its coefficients come from the `dev` half of the
-questions over real notes (`bench/real_answers.py`), strongly shrunk: with less of it the estimate was far too sure of
-itself on the other half. docs/real-notes.md has the reliability table. It reads words, names and kinds of values, so
-a corpus that speaks of the subject in the words of the question and never says what is asked passes.
+A logistic formula over what the best passage has and lacks, and over how near it comes in meaning where a model was
+asked (`likeness`): one set of weights for words alone, one for both. The weights come from the `dev` half of the
+questions over real notes (`bench/real_answers.py`), strongly shrunk, most of all those of signs that were found by
+looking at these questions: with less of it the estimate was far too sure of itself on the other half. Nearness was not
+found there: it tells questions of SQuAD 2.0 apart better than any sign of words. docs/real-notes.md has the reliability
+table. A corpus that speaks of the subject in the words of the question and never says what is asked may still pass.
 
 Example:
     question: How much did the band cost?
@@ -28,21 +30,49 @@ from citewell.synthesis.scoring import ASKS, Scored
 from citewell.synthesis.sufficiency import LEAST_OWN, what_is_missing
 from citewell.text.folding import folded_text
 
-INTERCEPT = 1.43
-COEFFICIENTS: dict[str, float] = {
-    "score": 0.73,
-    "rarest_missing": -0.54,
-    "no_value": -2.22,
-    "names_missing": -1.48,
-    "asks_value": -0.32,
-    "insufficient": -0.47,
-    # Chosen, not fitted: hardly a question of those has these two; the sample corpus and SQuAD 2.0 are full of them.
-    "unseen": -2.0,
-    "no_reason": -1.1,
-    "unstated": -1.61,
-    "off_topic": -1.42,
-    "impersonal": -1.94,
-}
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A logistic formula: intercept and the weight of each feature."""
+
+    intercept: float
+    weights: dict[str, float]
+
+
+# Chosen, not fitted: hardly a question of `dev` has these two; the sample corpus and SQuAD 2.0 are full of them.
+CHOSEN = {"unseen": -2.0, "no_reason": -1.4}
+BY_WORDS = Formula(
+    1.43,
+    {
+        "score": 0.73,
+        "rarest_missing": -0.54,
+        "no_value": -2.22,
+        "names_missing": -1.48,
+        "asks_value": -0.32,
+        "insufficient": -0.47,
+        "unstated": -1.61,
+        "off_topic": -1.42,
+        "impersonal": -1.94,
+        **CHOSEN,
+    },
+)
+BY_MEANING = Formula(
+    -0.56,
+    {
+        "score": 0.7,
+        "rarest_missing": -0.64,
+        "no_value": -2.43,
+        "names_missing": -1.63,
+        "asks_value": -0.35,
+        "insufficient": -0.47,
+        "unstated": -0.41,
+        "off_topic": -0.76,
+        "impersonal": -1.44,
+        "near": 1.37,
+        "near_block": 2.44,
+        **CHOSEN,
+    },
+)
 _LOOKED_AT = 3
 _NAMES = 0.5
 # No estimate goes beyond 2% and 98%: nothing measured bears out more.
@@ -69,6 +99,8 @@ class ConfidenceFeatures:
     no_reason: float
     off_topic: float  # a sentence without a word of the question, under headings that hardly have one
     impersonal: float  # asked of the writer's own life, and the passage speaks of nobody's
+    near: float  # in meaning, with its headings; 0 where no model was asked
+    near_block: float
 
 
 def confidence(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Answerability:
@@ -76,7 +108,8 @@ def confidence(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Answe
     if not ranked:
         return Answerability(0.0, ("no sentence has a word of the question",))
     features = confidence_features(part, ranked, reading)
-    logit = INTERCEPT + math.fsum(weight * getattr(features, name) for name, weight in COEFFICIENTS.items())
+    formula = BY_WORDS if ranked[0].near is None else BY_MEANING
+    logit = formula.intercept + math.fsum(weight * getattr(features, name) for name, weight in formula.weights.items())
     probability = round(1.0 / (1.0 + math.exp(-max(-_SURE, min(_SURE, logit)))), 3)
     if ranked[0].opposed and part.kind != "yes_no":
         probability = min(probability, _CONTRARY)
@@ -108,6 +141,8 @@ def confidence_features(part: Asked, ranked: Sequence[Scored], reading: Reading)
             best.passage.kind in ("sentence", "line") and best.own < LEAST_OWN and best.features["headed"] < ASKS
         ),
         impersonal=float(_is_personal(part.text) and not _speaks_of_the_writer(best.passage)),
+        near=best.near or 0.0,
+        near_block=best.near_block or 0.0,
     )
 
 

@@ -70,7 +70,7 @@ def disagreements(
 
 
 def _of_sentence(part: Asked, question: str, sentence: CheckedSentence) -> _ValueClaim | None:
-    if sentence.quote is None or sentence.verdict == "unsupported" or sentence.text.startswith(OUTDATED):
+    if sentence.quote is None or sentence.verdict not in ("supported", "partial") or sentence.text.startswith(OUTDATED):
         return None
     return _stated(part, question, sentence.text, sentence.quote.source_key, sentence.citations)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.domain.answers import Context, Draft, DraftSentence, NearestPassage, PreparedSynthesis
+from citewell.domain.answers import Context, Draft, DraftSentence, Likeness, NearestPassage, PreparedSynthesis
 from citewell.domain.documents import Span
 from citewell.domain.evidence import LIKELY, Answerability
 from citewell.domain.queries import QueryPlan
@@ -21,6 +21,7 @@ from citewell.synthesis.asking import Asked, asked
 from citewell.synthesis.confidence import confidence
 from citewell.synthesis.corrections import corrections_among
 from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED, dated_lead_in
+from citewell.synthesis.likeness import by_meaning_too
 from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage, quote_at
 from citewell.synthesis.reading import Reading, read_evidence
@@ -53,8 +54,9 @@ class _Found:
     likely: Answerability
 
 
-def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
+def extract(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | None = None) -> Draft:
     """The answer the evidence itself gives, or a refusal with the terms tried and what comes nearest."""
+    known = likeness or Likeness()
     if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
         return _refusal(plan, Answerability(0.0, ("the question names nothing to look for",)), ())
     if not prepared.sources:
@@ -62,7 +64,7 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
     reading = read_evidence(prepared, plan)
     parts = asked(plan.text_query)
     alone = len(parts) == 1
-    found = [_answer(part, reading if alone else reading.about(part.text), alone=alone) for part in parts]
+    found = [_answer(part, reading if alone else reading.about(part.text), known, alone=alone) for part in parts]
     likely = max((one.likely for one in found), key=lambda one: one.probability)
     chosen = [one for part in found for one in part.chosen]
     if not chosen:
@@ -70,16 +72,26 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan) -> Draft:
     return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
 
 
-def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan) -> Answerability:
+def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[NearestPassage, ...]:
+    """What comes nearest to an answer, whether or not it is likely that it answers."""
+    if not prepared.sources:
+        return ()
+    reading = read_evidence(prepared, plan)
+    parts = asked(plan.text_query)
+    found = [_answer(part, reading, Likeness(), alone=len(parts) == 1) for part in parts]
+    return tuple(_nearest([scored for part in found for scored in part.ranked]))
+
+
+def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | None = None) -> Answerability:
     """How likely the evidence answers, as `extract` would find it."""
-    found = extract(prepared, plan).answerability
+    found = extract(prepared, plan, likeness).answerability
     assert found is not None
     return found
 
 
-def _answer(part: Asked, reading: Reading, *, alone: bool) -> _Found:
+def _answer(part: Asked, reading: Reading, likeness: Likeness, *, alone: bool) -> _Found:
     """The blocks that answer one part of the question, where it is likely that they do."""
-    every = score_passages(part, reading)
+    every = by_meaning_too(score_passages(part, reading), likeness)
     ranked = _without_copies(every[:_CONSIDERED])
     ranked, outdated = _corrected(ranked)
     likely = confidence(part, ranked, reading)

@@ -19,6 +19,8 @@ from citewell.domain.answers import (
 from citewell.domain.documents import KEY_PREFIXES
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.absence import finds_nothing
+from citewell.synthesis.checking.tokens import content_stems
+from citewell.synthesis.values import quantities_in
 from citewell.text.folding import folded_text
 from citewell.text.words import index_terms
 
@@ -112,12 +114,21 @@ def _finds_nothing(sentence: DraftSentence) -> bool:
     return not sentence.quotes and finds_nothing(sentence.text)
 
 
-def supported_gate(draft: Draft, checked: Sequence[CheckedSentence]) -> Gate:
-    """An answer in which no sentence holds is no answer."""
-    claims = [sentence.verdict for sentence in checked if sentence.verdict != "not_a_claim"]
-    cites = not draft.refused and any(sentence.quotes for sentence in draft.sentences)
-    hollow = cites and all(verdict == "unsupported" for verdict in claims)
-    return Gate("some_claim_supported", not hollow, "no sentence is supported by its source" if hollow else "")
+def standing_gate(draft: Draft, judged: Sequence[tuple[CheckedSentence, tuple[Quote, ...]]]) -> Gate:
+    """An answer may be shown though nothing is proven; not where all is taken back or speaks of something else."""
+    claims = [(one, quotes) for one, quotes in judged if one.kind == "claim" and one.verdict != "not_a_claim"]
+    fallen = all(one.verdict == "contradicted" or not _shares(one.text, quotes) for one, quotes in claims)
+    hollow = not draft.refused and any(quotes for _, quotes in claims) and fallen
+    return Gate("some_claim_stands", not hollow, "no sentence says anything of its sources" if hollow else "")
+
+
+def _shares(text: str, quotes: Sequence[Quote]) -> bool:
+    """Whether a sentence has a word of meaning or a number in common with what it cites."""
+    return any(_weighty(text) & _weighty(quote.text) for quote in quotes)
+
+
+def _weighty(text: str) -> frozenset[str]:
+    return content_stems(text) | {quantity.value for quantity in quantities_in(text)}
 
 
 def _gate(name: str, wrong: set[str]) -> Gate:

@@ -59,6 +59,8 @@ def faults_of(draft: Draft, checked: Sequence[CheckedSentence] = ()) -> tuple[st
     """What is wrong with a draft, in words a model can act on."""
     faults = list(draft.problems)
     for sentence in checked:
-        if sentence.verdict == "unsupported":
-            faults.append(f"not supported ({sentence.reason or 'no passage says it'}): {sentence.text[:200]}")
+        if sentence.verdict == "contradicted":
+            faults.append(f"the passage says otherwise ({sentence.reason}): {sentence.text[:200]}")
+        elif sentence.verdict == "unsupported":
+            faults.append(f"not proven ({sentence.reason or 'no passage says it'}): {sentence.text[:200]}")
     return tuple(faults)

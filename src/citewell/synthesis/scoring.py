@@ -83,6 +83,9 @@ class Scored:
     missing: tuple[str, ...]
     opposed: tuple[str, ...]
     features: Mapping[str, float] = field(default_factory=dict, compare=False)
+    # How near it and its block come to the question in meaning, where a model was asked (`likeness`).
+    near: float | None = None
+    near_block: float | None = None
 
     @property
     def order(self) -> tuple[float, int, int]:

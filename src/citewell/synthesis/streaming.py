@@ -1,7 +1,8 @@
 """An answer as it comes: which of its sentences may be shown already. Pure.
 
-A sentence is shown once it is complete and its own gates pass: every mark points at evidence, and its passages support
-it. What is held back, and what was shown and does not survive the final check, is the final answer's business.
+A sentence is shown once it is complete and its own gates pass: every mark points at evidence, and none of its passages
+says otherwise. What is held back, and what was shown and does not survive the final check, is the final answer's
+business.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class SentenceStream:
         alone = Draft((sentence,), refused=False, written_by="model")
         verdict = verify(self._prepared.question, alone, self._prepared, self._plan)
         checked = verdict.sentences[0]
-        if checked.verdict == "unsupported" or sentence.bad_marks:
+        if checked.verdict == "contradicted" or sentence.bad_marks:
             return None
         sources = (checked.quote.source_key,) if checked.quote is not None else ()
         return ShownSentence(index, sentence.text, checked.verdict, sources)

@@ -98,10 +98,19 @@ def topic_of(plan: QueryPlan, weights: Mapping[str, float], unseen: Collection[s
     terms = [
         replace(_term(text, weights, languages), is_unseen=text in unseen and text not in GENERIC) for text in texts
     ]
+    # What a follow-up points back to is no word of it, and still what its answer must be about.
+    terms += [_term(text, weights, languages).aside() for text in _pointed_at(plan)]
     said = folded_text(plan.text_query).split()
     terms += [_term(word, {word: _RELATION_WEIGHT}, languages) for word in _RELATIONS if word in said[1:]]
     telling = sorted(terms, key=lambda term: -term.weight)[:MAX_TERMS]
     return Topic(tuple(term for term in terms if term in telling))
+
+
+def _pointed_at(plan: QueryPlan) -> list[str]:
+    """The words of earlier questions that stand before a follow-up in what is searched for."""
+    spoken = bag_of(plan.text_query, None)
+    carried = [text for one in plan.concepts if one.role in ("anchor", "content") for text in one.terms]
+    return [text for text in dict.fromkeys(carried) if text not in plan.terms and bag_of(text, None) <= spoken]
 
 
 def _term(text: str, weights: Mapping[str, float], languages: Sequence[str]) -> TopicTerm:

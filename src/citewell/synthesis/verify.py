@@ -8,7 +8,7 @@ source is right, nor whether the answer is complete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from citewell.domain.answers import (
@@ -16,65 +16,99 @@ from citewell.domain.answers import (
     Citation,
     Draft,
     DraftSentence,
+    Entails,
     Highlight,
     PreparedSource,
     PreparedSynthesis,
     Quote,
+    Verdict,
     Verification,
 )
 from citewell.domain.documents import Span
+from citewell.domain.ports import ClaimPair
 from citewell.domain.queries import QueryPlan
-from citewell.synthesis.checking.claim import check_claim
+from citewell.synthesis.absence import missed_by
+from citewell.synthesis.checking.claim import check_claim, check_text
 from citewell.synthesis.checking.rarity import Rarity
 from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
-from citewell.synthesis.gates import check_gates, source_of, supported_gate
+from citewell.synthesis.extract import nearest_passages
+from citewell.synthesis.gates import check_gates, source_of, standing_gate
 from citewell.synthesis.instructions import is_instruction
+from citewell.synthesis.judging import pair_of
+from citewell.synthesis.passages import quote_at
 from citewell.synthesis.repairs import narrowed, repaired
 
 MAX_CITATIONS = 8
+_QUOTES_A_SOURCE = 4
 _WEAK_BELOW = 0.4
+_HOLDING = ("supported", "partial")
 # A longer quote is shown from the first to the last sentence that supports something.
 _LONG_QUOTE = 600
 _OTHER_CITED = "the passage cited first does not say this; another source does and is cited instead"
 _FIRST_CITED = "it came without a citation; the source that says it is cited"
+_IS_THERE = "the evidence does say this"
+_NO_PROOF = "that something is missing is not proven by a quote"
 # A sentence with its verdict, and the quotes it stands on.
 Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
 
 def verify(
-    question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int = MAX_CITATIONS
+    question: str,
+    draft: Draft,
+    prepared: PreparedSynthesis,
+    plan: QueryPlan,
+    max_citations: int = MAX_CITATIONS,
+    scores: Mapping[ClaimPair, Entails] | None = None,
 ) -> Verification:
-    """The verdict on a draft: gates, sentences, numbered citations, warnings."""
+    """The verdict on a draft: gates, sentences, numbered citations, warnings; `scores` is what a judge said."""
     rarity = Rarity.of(prepared)
-    judged = [_judged(sentence, prepared, rarity) for sentence in draft.sentences]
+    by_model = draft.written_by == "model"
+    judged = [_judged(one, prepared, rarity, scores or {}, by_model=by_model) for one in draft.sentences]
     cited = _cited(judged, draft, prepared, max_citations)
     checked = tuple(
         replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
         for one, quotes in judged
     )
     claims = [sentence for sentence in checked if sentence.verdict != "not_a_claim"]
-    unsupported = sum(sentence.verdict == "unsupported" for sentence in claims)
+    gates = (*check_gates(draft, prepared, plan, cites=bool(cited)), standing_gate(draft, judged))
     return Verification(
-        gates=(*check_gates(draft, prepared, plan, cites=bool(cited)), supported_gate(draft, checked)),
+        gates=gates,
         sentences=checked,
         citations=tuple(cited.values()),
         warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
-        unsupported_rate=round(unsupported / len(claims), 6) if claims else 0.0,
+        unsupported_rate=_rate(claims, "unsupported"),
         contradictions=() if draft.refused else disagreements(plan.text_query, checked, prepared),
+        contradicted_rate=_rate(claims, "contradicted"),
+        nearest=() if all(gate.passed for gate in gates) else nearest_passages(prepared, plan),
     )
 
 
-def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> Judged:
+def _rate(claims: Sequence[CheckedSentence], verdict: Verdict) -> float:
+    return round(sum(one.verdict == verdict for one in claims) / len(claims), 6) if claims else 0.0
+
+
+def _judged(
+    sentence: DraftSentence,
+    prepared: PreparedSynthesis,
+    rarity: Rarity,
+    scores: Mapping[ClaimPair, Entails],
+    *,
+    by_model: bool,
+) -> Judged:
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
+    if sentence.kind == "gap":
+        return _gap(sentence, prepared, rarity), ()
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
     # What gives orders to whoever reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     quotes = tuple(quote for quote, _ in held)
-    check = check_claim(sentence.text, quotes, [source for _, source in held], rarity)
-    if check.verdict == "unsupported":
+    entails = scores.get(pair_of(sentence.text, held)) if scores else None
+    told = [source for _, source in held]
+    check = check_claim(sentence.text, quotes, told, rarity, entails=entails, by_model=by_model)
+    if check.verdict != "supported":
         found = repaired(sentence.text, quotes, prepared, rarity)
         if found is not None:
             keys = tuple(dict.fromkeys(quote.source_key for quote in quotes))
@@ -87,16 +121,33 @@ def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity
     return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), cited
 
 
+def _gap(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> CheckedSentence:
+    """A sentence that says what the evidence lacks: no quote proves that, but one may show that it is there."""
+    missed = missed_by(sentence.text)
+    for source in prepared.sources if missed else ():
+        check = check_text(missed, source.text, rarity, source.title)
+        if check.verdict == "supported":
+            quote = quote_at(source, check.start, check.end)
+            return CheckedSentence(sentence.text, "contradicted", (), quote, _IS_THERE, 0.0, kind=sentence.kind)
+    return CheckedSentence(sentence.text, "unsupported", (), None, _NO_PROOF, 0.0, kind=sentence.kind)
+
+
 def _cited(judged: Sequence[Judged], draft: Draft, prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
     """The quotes in order of first use, each numbered once; only what the evidence holds can be cited."""
     quotes = dict.fromkeys(quote for _, quotes in judged for quote in quotes)
-    held = [(quote, source) for quote in quotes if (source := source_of(quote, prepared))][:limit]
+    held = _within(limit, [(quote, source) for quote in quotes if (source := source_of(quote, prepared))])
     return {
         quote: _quotation(n, quote, source, draft)
         if any(sentence.block == quote for sentence in draft.sentences)
         else _citation(n, _shown(quote, judged), source)
         for n, (quote, source) in enumerate(held, start=1)
     }
+
+
+def _within(limit: int, held: list[tuple[Quote, PreparedSource]]) -> list[tuple[Quote, PreparedSource]]:
+    """The quotes of the first sources: the cap counts sources, each with several passages at most."""
+    keys = list(dict.fromkeys(quote.source_key for quote, _ in held))[:limit]
+    return [(quote, source) for quote, source in held if quote.source_key in keys][: limit * _QUOTES_A_SOURCE]
 
 
 def _quotation(n: int, block: Quote, source: PreparedSource, draft: Draft) -> Citation:
@@ -114,7 +165,7 @@ def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
     """A quote as it is shown: of a long one, the stretch from the first to the last sentence that supports a claim."""
     if len(quote.text) <= _LONG_QUOTE:
         return quote
-    inner = [one.quote for one, quotes in judged if quote in quotes and one.quote and one.verdict != "unsupported"]
+    inner = [one.quote for one, quotes in judged if quote in quotes and one.quote and one.verdict in _HOLDING]
     within = [
         one for one in inner if one.source_key == quote.source_key and quote.start <= one.start <= one.end <= quote.end
     ]
@@ -140,10 +191,11 @@ def _warnings(
     question: str, draft: Draft, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis, rarity: Rarity
 ) -> list[str]:
     """Soft gates: what the reader should know, without hiding the answer."""
-    uncited = any(one.verdict != "not_a_claim" and not one.citations for one in checked)
+    uncited = any(one.kind == "claim" and one.verdict != "not_a_claim" and not one.citations for one in checked)
     found = {
         "no_evidence": draft.refused,
         "weak_evidence": not draft.refused and _is_weak(question, checked, prepared, rarity),
+        "contradicted_claims": any(one.verdict == "contradicted" for one in checked),
         "unsupported_claims": any(one.verdict == "unsupported" for one in checked),
         "partial_claims": any(one.verdict == "partial" for one in checked),
         "uncited_claims": uncited,

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 SHORTEST = 4
 LONG = 8
+# What stemming may have cut off.
+LONGEST_ENDING = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,20 @@ def slips_allowed(word: str) -> int:
 
 def distance(first: str, second: str, most: int) -> int:
     """The number of slips between two words, or `most + 1` where there are more; only cells near the diagonal count."""
-    if abs(len(first) - len(second)) > most:
-        return most + 1
+    return most + 1 if abs(len(first) - len(second)) > most else _slips(first, second, most)[-1]
+
+
+def beginning_distance(stem: str, word: str, most: int) -> int:
+    """The number of slips between a stem and the beginning of a word that comes nearest to it.
+
+    >>> beginning_distance("commun", "comunity", 1)
+    1
+    """
+    return min(_slips(stem, word, most))
+
+
+def _slips(first: str, second: str, most: int) -> list[int]:
+    """The number of slips between a word and every beginning of another, or `most + 1` where there are more."""
     far = most + 1
     before: list[int] = []
     row = [at if at <= most else far for at in range(len(second) + 1)]
@@ -44,9 +58,9 @@ def distance(first: str, second: str, most: int) -> int:
             current[j] = min(cost, far)
         # A swap reaches back two rows: both have to be hopeless.
         if min(current) > most and min(row) > most:
-            return far
+            return [far] * (len(second) + 1)
         before, row = row, current
-    return row[len(second)]
+    return row
 
 
 def nearest(forms: Iterable[str], known: Iterable[tuple[str, int]]) -> list[Near]:
@@ -65,6 +79,22 @@ def nearest(forms: Iterable[str], known: Iterable[tuple[str, int]]) -> list[Near
         if apart:
             found.append(Near(word, apart, count))
     return sorted(found, key=lambda one: (one.distance, one.form[:1] not in starts, -one.count, one.form))
+
+
+def nearest_beginnings(word: str, known: Iterable[tuple[str, int]]) -> list[Near]:
+    """The known stems a word begins with but for a few slips: its ending may be what kept it from being stemmed alike.
+
+    "comunity" is stemmed to "comun", "welcomign" not at all: neither is near to "commun" or "welcom".
+    """
+    letters, most = frozenset(word), slips_allowed(word)
+    found: list[Near] = []
+    for stem, count in known:
+        if len(stem) < SHORTEST or len(word) - len(stem) > LONGEST_ENDING or len(frozenset(stem) - letters) > most:
+            continue
+        apart = beginning_distance(stem, word, most)
+        if apart <= most:
+            found.append(Near(stem, apart, count))
+    return sorted(found, key=lambda one: (one.distance, -len(one.form), -one.count, one.form))
 
 
 def _pieces(form: str) -> list[str]:

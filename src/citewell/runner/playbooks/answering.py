@@ -1,5 +1,6 @@
 """The answering moves, the same for every profile: prepare → write or extract → verify → keep the cited texts. Pure.
 
+Where a judge is set, it is asked before a model's draft is verified; without its answer, verification goes by rules.
 A model writes only where one is chosen, there is evidence, and its cost fits. Its draft gets one repair. Whatever it
 does, the evidence stays: time that runs out and a ceiling that is reached leave a quoted answer, marked incomplete.
 """
@@ -8,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatReply, ChatRequest
 from citewell.domain.decisions import (
     ActionGivenUp,
     AnswerDrafted,
     AnswerReviewed,
     AnswerVerified,
+    ClaimsScored,
     CostLimitReached,
     Decision,
     EvidencePrepared,
@@ -31,7 +33,12 @@ from citewell.runner.actions import (
     Action,
     Ask,
     AskFailed,
+    ClaimsJudged,
+    Compare,
+    Compared,
     Extract,
+    JudgeClaims,
+    JudgedPair,
     KeepTexts,
     Prepare,
     ReadDraft,
@@ -41,9 +48,10 @@ from citewell.runner.actions import (
     stage_of,
 )
 from citewell.runner.playbooks.transitions import Transition
-from citewell.runner.profiles import ANSWER_GRACE_SECONDS
+from citewell.runner.profiles import ANSWER_GRACE_SECONDS, JUDGE_SECONDS
 from citewell.runner.state import RunState
 from citewell.synthesis.drafting import declines
+from citewell.synthesis.judging import pairs_to_judge
 from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
 from citewell.synthesis.review import review_request
 
@@ -59,19 +67,33 @@ def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Transition
     taken = len(rules(in_sections=_in_sections(state))) if use.writes else 0
     hosted = use.writes and use.is_hosted
     request = state.request
-    packing = Prepare(state.pack, request.max_evidence_chars, taken, hosted, request.reserves)
+    by_meaning = request.semantic == "on" and not use.writes
+    packing = Prepare(state.pack, request.max_evidence_chars, taken, hosted, request.reserves, by_meaning)
     return Transition(state, (packing,), decisions)
 
 
-def prepared(state: RunState, ready: PreparedSynthesis) -> Transition:
-    """The evidence is packed: a model writes, or sentences are quoted."""
+def prepared(state: RunState, ready: PreparedSynthesis, to_compare: tuple[str, ...] = ()) -> Transition:
+    """The evidence is packed: a model writes, or sentences are quoted, compared by meaning where that takes part."""
     sources = tuple(source.source_key for source in ready.sources)
     decision = EvidencePrepared(sources, len(ready.text), tuple(ready.withheld_source_keys))
     after = replace(state, prepared=ready)
     if ready.withheld_source_keys:
         after = replace(after, warnings=(*state.warnings, "secrets_withheld"))
-    taken = _write(after, ready) if _model_writes(after, ready) else _extract(after)
+    if _model_writes(after, ready):
+        taken = _write(after, ready)
+    elif to_compare and not after.is_hurried:
+        assert after.plan is not None
+        taken = Transition(after, (Compare(after.plan.text_query, to_compare),))
+    else:
+        taken = _extract(after)
     return taken.after(decision)
+
+
+def compared(state: RunState, action: Compare, seen: Compared) -> Transition:
+    """The similarities are there, or are not to be had: quote."""
+    if seen.problem and "semantic_lane_unavailable" not in state.warnings:
+        state = replace(state, warnings=(*state.warnings, "semantic_lane_unavailable"))
+    return _extract(state, Likeness(action.texts, seen.similarities) if seen.similarities else None)
 
 
 def _model_writes(state: RunState, ready: PreparedSynthesis) -> bool:
@@ -85,10 +107,10 @@ def _in_sections(state: RunState) -> bool:
     return state.request.profile in IN_SECTIONS
 
 
-def _extract(state: RunState) -> Transition:
+def _extract(state: RunState, likeness: Likeness | None = None) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
-    return Transition(state, (Extract(state.prepared, state.plan),))
+    return Transition(state, (Extract(state.prepared, state.plan, likeness or Likeness()),))
 
 
 def _write(state: RunState, ready: PreparedSynthesis) -> Transition:
@@ -164,13 +186,40 @@ def drafted(state: RunState, draft: Draft) -> Transition:
     if draft.written_by == "model" and not draft.sentences:
         gone = _given_up(after, "empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
         return gone.after(decision)
-    return _verify(after, draft).after(decision)
+    return (_judge(after, draft) or _verify(after, draft)).after(decision)
+
+
+def _judge(state: RunState, draft: Draft) -> Transition | None:
+    """Ask the judge of what it was not asked before, if one is set and there is time."""
+    assert state.prepared is not None
+    judge, seconds = state.request.judge, min(JUDGE_SECONDS, state.seconds_left - ANSWER_GRACE_SECONDS)
+    if not judge or state.is_hurried or "judge_unavailable" in state.warnings or seconds <= 0:
+        return None
+    known = {one.pair for one in state.scores}
+    pairs = tuple(pair for pair in pairs_to_judge(draft, state.prepared) if pair not in known)
+    return Transition(state, (JudgeClaims(judge, pairs, round(seconds, 3)),)) if pairs else None
+
+
+def judged(state: RunState, asked: JudgeClaims, seen: ClaimsJudged) -> Transition:
+    """The judge has answered: verify with what it says."""
+    assert state.draft is not None
+    scores = tuple(JudgedPair(pair, score) for pair, score in zip(asked.pairs, seen.scores, strict=False))
+    after = replace(state, scores=(*state.scores, *scores))
+    return _verify(after, state.draft).after(ClaimsScored(asked.judge, len(scores)))
+
+
+def unjudged(state: RunState) -> Transition:
+    """A judge that cannot be used, or that nobody waits for any longer, costs its opinion and nothing else."""
+    assert state.draft is not None
+    return _verify(replace(state, warnings=(*state.warnings, "judge_unavailable")), state.draft)
 
 
 def _verify(state: RunState, draft: Draft) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
-    check = Verify(state.request.question, draft, state.prepared, state.plan, state.budget.citations)
+    check = Verify(
+        *(state.request.question, draft, state.prepared, state.plan, state.budget.citations), scores=state.scores
+    )
     return Transition(state, (check,))
 
 
@@ -194,14 +243,14 @@ def _repair(state: RunState, draft: Draft, checked: Verification | None) -> Tran
 
 
 def verified(state: RunState, verification: Verification) -> Transition:
-    """The verdict is in: show it, have unsupported sentences mended once, or fall back on the better draft."""
+    """The verdict is in: show it, have contradicted sentences mended once, or fall back on the better draft."""
     assert state.draft is not None
     failed = tuple(gate.name for gate in verification.gates if not gate.passed)
-    decision = AnswerVerified(failed, verification.unsupported_rate)
+    decision = AnswerVerified(failed, verification.unsupported_rate, verification.contradicted_rate)
     after = replace(state, verification=verification)
     if state.first_draft is not None:
         return _better(after, verification).after(decision)
-    if state.draft.written_by == "model" and (failed or verification.unsupported_rate > 0):
+    if state.draft.written_by == "model" and (failed or verification.contradicted_rate > 0):
         again = _repair(after, state.draft, verification)
         if again is not None:
             return again.after(decision)
@@ -212,9 +261,14 @@ def _better(state: RunState, second: Verification) -> Transition:
     """Of the first draft and its repair, the one that holds; the repair where both do and it is no worse."""
     assert state.first_draft is not None
     _, first = state.first_draft
-    if (not second.passed, second.unsupported_rate) <= (not first.passed, first.unsupported_rate):
+    if _faults(second) <= _faults(first):
         return _keep(replace(state, first_draft=None))
     return _with_first(state)
+
+
+def _faults(checked: Verification) -> tuple[bool, float, float]:
+    """What makes a draft worse than another, the gravest first."""
+    return not checked.passed, checked.contradicted_rate, checked.unsupported_rate
 
 
 def _with_first(state: RunState) -> Transition:
@@ -302,6 +356,8 @@ def failed(state: RunState, action: Action, failure: Failure) -> Transition:
     """What a failed action of answering means."""
     decision = ActionGivenUp(failure.stage, failure.code, failure.message)
     match action:
+        case Compare():
+            return _extract(replace(state, warnings=(*state.warnings, "semantic_lane_unavailable"))).after(decision)
         case Verify():
             # A broken verifier must not hide the evidence: the answer is shown as unchecked, with the warning.
             unchecked = replace(state, warnings=(*state.warnings, "verifier_failed"), failure=failure)

@@ -36,6 +36,9 @@ from citewell.runner.actions import (
     AskFailed,
     BriefTopic,
     CancelRequested,
+    ClaimsJudged,
+    Compare,
+    Compared,
     DeadlinePassed,
     Drafted,
     Expand,
@@ -45,6 +48,7 @@ from citewell.runner.actions import (
     GivenRead,
     Inspect,
     Inspected,
+    JudgeClaims,
     JudgeCoverage,
     Judged,
     KeepTexts,
@@ -130,10 +134,16 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             pack, record = merge_expansion(state.pack, rows, state.budget.expansion_rows)
             widened = replace(state, pack=pack, merges=(*state.merges, record), retrieved_keys=_seen(state, pack))
             return answering.prepare(widened, (ExpansionMerged(record.accepted, record.rejected),))
-        case Prepared(prepared=prepared):
-            return answering.prepared(state, prepared)
+        case Prepared(prepared=prepared, to_compare=to_compare):
+            return answering.prepared(state, prepared, to_compare)
+        case Compared():
+            assert isinstance(action, Compare)
+            return answering.compared(state, action, observation)
         case Drafted(draft=draft):
             return answering.drafted(state, draft)
+        case ClaimsJudged():
+            assert isinstance(action, JudgeClaims)
+            return answering.judged(state, action, observation)
         case Verified(verification=verification):
             return answering.verified(state, verification)
         case Reviewed():
@@ -225,8 +235,10 @@ def _inspect(state: RunState) -> Transition:
     pack = state.pack
     if not pack.evidence:
         return _judge(state)
-    keys = tuple(row.source_key for row in pack.evidence[: state.budget.inspect_rows])
-    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars),))
+    rows = pack.evidence[: state.budget.inspect_rows]
+    keys = tuple(row.source_key for row in rows)
+    shown = tuple((row.span.start, row.span.end) for row in rows)
+    return Transition(state, (Inspect(keys, pack.query_plan.text_query, state.budget.inspect_chars, shown),))
 
 
 def _seen(state: RunState, pack: ResearchPack) -> tuple[str, ...]:
@@ -324,6 +336,8 @@ def end_gathering(state: RunState) -> Transition:
         return planning_steps.let_go(_given_up(state, asked), _search)
     if asked is not None:
         return answering.writing_over(_given_up(state, asked)) if state.is_hurried else waiting(state)
+    if any(isinstance(action, JudgeClaims) for action in state.open):
+        return answering.unjudged(state) if state.is_hurried else waiting(state)
     if any(isinstance(action, _ANSWERING) for action in state.open):
         return waiting(state)
     if state.pack is None and state.is_hurried and "gathering" not in state.phases_over:
@@ -333,11 +347,13 @@ def end_gathering(state: RunState) -> Transition:
     return answering.prepare(state)
 
 
-_ANSWERING = (Prepare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)
+_ANSWERING = (Prepare, Compare, Extract, ReadDraft, Verify, ReadReview, KeepTexts)
 
 
 def end_writing(state: RunState) -> Transition:
     """The time for writing is over: a model that still writes is let go of."""
+    if any(isinstance(action, JudgeClaims) for action in state.open):
+        return answering.unjudged(state)
     asked = next((action for action in state.open if isinstance(action, Ask)), None)
     return answering.writing_over(_given_up(state, asked)) if asked is not None else waiting(state)
 
@@ -356,6 +372,8 @@ def failed(state: RunState, action: Action, failure: Failure) -> Transition:
             return answering.writing_over(_given_up(state, action)).after(decision)
         case Ask():
             return answering.failed(_given_up(state, action), action, failure)
+        case JudgeClaims():
+            return answering.unjudged(state).after(decision)
         case MergePlan():
             return planning_steps.failed(state, failure, _search)
         case BriefTopic():

@@ -89,9 +89,9 @@ def bench(
     if as_json:
         print_json(report)
     elif answerability:
-        print_table("", _TOLD_APART, (_told_apart(row) for row in report.answerability))
+        print_table(_TOLD_APART, (_told_apart(row) for row in report.answerability))
     else:
-        print_table("", _COLUMNS, (_cells(row) for row in report.collections))
+        print_table(_COLUMNS, (_cells(row) for row in report.collections))
 
 
 def _told_apart(row: AnswerabilityRow) -> tuple[str, ...]:

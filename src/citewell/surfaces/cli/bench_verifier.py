@@ -2,48 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from citewell.domain.benchmarks import VerifierReport
-from citewell.settings import load_settings
+from citewell.settings import Settings, load_settings
 from citewell.surfaces.cli.console import note, print_json, print_table
 from citewell.surfaces.cli.options import json_option
+
+if TYPE_CHECKING:
+    from citewell.models.entailment import OnnxEntailment
 
 
 @click.command("bench-verifier", short_help="Measure the verifier on labelled pairs.")
 @click.argument("file", metavar="FILE.jsonl", type=click.Path(path_type=Path))
 @click.option("--embeddings", is_flag=True, help="Let the local model inform the score; verdicts stay as they are.")
+@click.option("--judge", metavar="FOLDER|off", help="Judge with this model, or without any; else as it is set.")
 @json_option
 @click.pass_context
-def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, as_json: bool) -> None:
+def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, judge: str | None, as_json: bool) -> None:
     """Check every claim of a file against its evidence, and compare with the labels.
 
-    FILE.jsonl has one object a line: {"claim": …, "evidence": …, "label": "supported", "unsupported" or "refuted"}.
-    Caught is what is labelled unsupported or refuted and is not let pass; a false alarm is a supported claim that is
-    not let pass. AUROC says how well the score alone tells supported claims from refuted and from unsupported ones.
+    FILE.jsonl has one object a line: {"claim": …, "evidence": …, "label": "supported", "unsupported" or "refuted"},
+    and "title" where the evidence has one. Caught is what is labelled unsupported or refuted and called anything but
+    supported; a false alarm is a supported claim that is called anything else. AUROC says how well the score alone
+    tells supported claims from refuted and from unsupported ones.
 
     \b
     Examples:
       citewell bench-verifier pairs.jsonl
       citewell bench-verifier pairs.jsonl --embeddings --json
+      citewell bench-verifier pairs.jsonl --judge ~/models/nli-deberta-v3-small
     """
     # What follows is needed by this command only.
     from citewell.evals.verifier_bench import likeness_by, measure_verifier, read_pairs
 
     pairs = read_pairs(file)
+    settings = load_settings(ctx.find_root().obj)
     likeness = None
     if embeddings:
         from citewell.evals.verifier_bench import open_model
 
-        likeness = likeness_by(open_model(load_settings(ctx.find_root().obj)))
+        likeness = likeness_by(open_model(settings))
         note(f"Encoding {len(pairs):,} claims and their evidence; this takes a while …")
-    report = measure_verifier(pairs, likeness)
+    opened = chosen_judge(settings, judge)
+    if opened is not None:
+        note(f"{opened.name} judges {len(pairs):,} claims; this takes a while …")
+    report = measure_verifier(pairs, likeness, opened)
     if as_json:
         print_json(report)
         return
-    print_table("", ("measure", "value"), _rows(report))
+    print_table(("measure", "value"), _rows(report))
+    verdicts = [verdict for verdict in next(iter(report.called.values())) if verdict != "not_a_claim"]
+    called = ([label, *(f"{found[verdict]:,}" for verdict in verdicts)] for label, found in report.called.items())
+    print_table(("label", *(f"called {verdict}" for verdict in verdicts)), called)
+
+
+def chosen_judge(settings: Settings, chosen: str | None) -> OnnxEntailment | None:
+    """The judge that an option names, else the one that is set; raises Unavailable where it cannot be used."""
+    from citewell.models.judges import open_judge
+
+    opened = open_judge(replace(settings, judge=chosen) if chosen is not None else settings)
+    if opened is not None:
+        opened.open()
+    return opened
 
 
 def _rows(report: VerifierReport) -> list[tuple[str, str]]:
@@ -57,6 +82,7 @@ def _rows(report: VerifierReport) -> list[tuple[str, str]]:
         ("AUROC, supported from refuted", _shown(report.auroc.refuted)),
         ("AUROC, supported from unsupported", _shown(report.auroc.unsupported)),
         ("embeddings", "yes" if report.embeddings else "no"),
+        ("judge", report.judge or "none"),
         ("pairs a second", f"{report.pairs_per_second:.0f}"),
     ]
 

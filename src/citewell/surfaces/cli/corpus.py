@@ -18,6 +18,7 @@ from citewell.surfaces.cli.options import engine, json_option
 from citewell.surfaces.cli.sync_bar import sync_bar
 
 _SHOWN_PROBLEMS = 10
+_EMPTY = "Nothing has been added yet. Add a folder or file: citewell add ~/path/to/your/notes"
 
 
 @click.command(short_help="Index a folder or file.")
@@ -204,13 +205,20 @@ def _is_problem(file: FileRecord) -> bool:
 
 
 def _print_status(found: CorpusStatus) -> None:
+    if not found.documents and not found.files:
+        print_text(_EMPTY)
+        return
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.by_source_type.items()) or "nothing yet"
     print_text(f"{found.documents} documents in {found.chunks} chunks ({kinds})")
     if found.vectors.model:
         print_text(f"search by meaning sees {found.vectors.encoded:,} of {found.chunks:,} chunks")
-    rows = [[file.collection, file.path, file.status, file.reason, file.at[:19]] for file in found.files]
+    rows = [[file.collection, file.path, file.status, file.reason, _time(file.at)] for file in found.files]
     rows += [[entry.collection, entry.path, "excluded", entry.rule, ""] for entry in found.excluded]
-    print_table("", ("collection", "file", "status", "reason", "at"), rows)
+    print_table(("collection", "file", "status", "reason", "at"), rows, "No file has a problem.")
+
+
+def _time(at: str) -> str:
+    return at[:16].replace("T", " ")
 
 
 def _print_secrets(found: CorpusStatus) -> None:
@@ -218,21 +226,27 @@ def _print_secrets(found: CorpusStatus) -> None:
         print_text("Nothing that looks like a key, token or password was found.")
         return
     rows = ([entry.collection, entry.path, entry.kind, entry.source_key] for entry in found.secrets)
-    print_table("", ("collection", "file", "looks like", "key"), rows)
+    print_table(("collection", "file", "looks like", "key"), rows)
 
 
 @click.command(short_help="List collections.")
 @json_option
 @click.pass_context
 def collections(ctx: click.Context, as_json: bool) -> None:
-    """List the folders that were added, with how much each holds."""
+    """List the folders that were added, with how much each holds.
+
+    \b
+    Examples:
+      citewell collections
+      citewell search "kelp" --collection vault
+    """
     with engine(ctx) as opened:
         found = opened.corpus.collections()
     if as_json:
         print_json(found)
         return
-    rows = ([c.name, c.root, str(c.documents), str(c.files), (c.last_sync or "never")[:19]] for c in found.collections)
-    print_table("", ("collection", "folder", "documents", "files", "last sync"), rows)
+    rows = ([c.name, c.root, str(c.documents), str(c.files), _time(c.last_sync or "never")] for c in found.collections)
+    print_table(("collection", "folder", "documents", "files", "last sync"), rows, _EMPTY)
 
 
 @click.command(short_help="Forget documents.")
@@ -267,7 +281,13 @@ def remove(ctx: click.Context, names: tuple[str, ...], purge: bool, as_json: boo
 @json_option
 @click.pass_context
 def stats(ctx: click.Context, as_json: bool) -> None:
-    """Count documents, chunks, links, tags and languages."""
+    """Count documents, chunks, links, tags and languages.
+
+    \b
+    Examples:
+      citewell stats
+      citewell stats --json | jq .documents
+    """
     with engine(ctx) as opened:
         found = opened.corpus.stats()
     if as_json:
@@ -295,7 +315,12 @@ _MARKS = {
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Say what is configured, what works and what is missing, with the fix for each."""
+    """Say what is configured, what works and what is missing, with the fix for each.
+
+    \b
+    Example:
+      citewell doctor
+    """
     with engine(ctx) as opened:
         report = opened.doctor()
     if as_json:
@@ -304,7 +329,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     print_text(f"citewell {report.version}, data in {report.data_dir}")
     for check in report.checks:
         word, colour = _MARKS[check.state]
-        print_text(f"{style(word.rjust(7), colour)}  {check.name}: {one_line(check.detail)}")
+        print_text(style(word.rjust(7), colour), f"  {check.name}: {one_line(check.detail)}")
         if check.fix:
             print_text(f"         → {one_line(check.fix)}")
     print_text()

@@ -37,6 +37,11 @@ def demo(ctx: click.Context, as_json: bool) -> None:
 
     It needs no model, no key and no network. The sample lives in a data folder of its own (--data-dir, else a temporary
     one), so your own corpus is never touched.
+
+    \b
+    Examples:
+      citewell demo
+      citewell --data-dir ~/sample demo
     """
     with _data_dir(ctx.find_root().obj) as folder:
         engine = Citewell(folder, surface="cli")
@@ -66,7 +71,7 @@ def _show(engine: Citewell, *, as_json: bool) -> None:
         result = execute(engine, engine.start(question), quiet=True)
         answers.append(result)
         if not as_json:
-            print_answer(result)
+            print_answer(result, asked=True)
             print_text()
     if as_json:
         print_json(DemoReport(report.documents, report.chunks, tuple(answers)))

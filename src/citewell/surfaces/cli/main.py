@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -50,6 +51,7 @@ _COMMANDS = {
     "backup": "backup:backup",
     "restore": "backup:restore",
     "serve": "serve:serve",
+    "models": "models:models",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
     "bench": "bench:bench",
@@ -59,7 +61,17 @@ _COMMANDS = {
 
 
 class Commands(click.Group):
-    """The commands, found by name."""
+    """The commands, found by name; one that is mistyped is told what it may have meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name.lower(), _COMMANDS, n=2, cutoff=0.5)
+            hint = f" Did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -76,7 +88,11 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 not found, 4 unavailable, 130 cancelled.",
+    epilog=(
+        "Exit codes: 0 done, 1 failed, 2 bad input, 3 not found, 4 unavailable, 130 cancelled. "
+        "Your shell completes commands and options after "
+        'eval "$(_CITEWELL_COMPLETE=bash_source citewell)" (or zsh_source, fish_source).'
+    ),
 )
 @click.option(
     "--data-dir",

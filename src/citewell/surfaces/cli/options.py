@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from citewell.domain.documents import SOURCE_TYPES
-from citewell.domain.errors import CitewellError
+from citewell.domain.errors import CitewellError, NotFound
 from citewell.domain.queries import Filters, checked_filters
 from citewell.public import Citewell
 from citewell.settings import is_secret, unused_settings
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+
+
+verbose_option = click.option(
+    "--verbose", "-v", is_flag=True, help="Also say how the run went: steps, verdicts, trace."
+)
 
 
 def filter_options(command: Command) -> Command:
@@ -76,6 +82,17 @@ def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewel
         raise
     finally:
         opened.close()
+
+
+def named_collections(opened: Citewell, filters: Filters) -> Filters:
+    """The filters, if every collection they name is there."""
+    known = [one.name for one in opened.corpus.collections().collections] if filters.collections else []
+    for name in filters.collections:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            listed = f"There are: {', '.join(known[:8])}." if known else "Add one with 'citewell add FOLDER'."
+            raise NotFound(f"There is no collection named {name}.", fix=f"Did you mean {near[0]}?" if near else listed)
+    return filters
 
 
 def warn_of_unused(opened: Citewell) -> None:

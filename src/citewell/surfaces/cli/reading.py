@@ -12,9 +12,12 @@ from citewell.domain.errors import NotFound
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticReport
 from citewell.domain.results import DocumentEntries, MissingDocument, SearchMode, SearchResult
-from citewell.surfaces.cli.console import note, one_line, print_json, print_text, safe, style
+from citewell.surfaces.cli.console import note, one_line, print_as_it_is, print_json, print_text, style
 from citewell.surfaces.cli.explaining import why
-from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option
+from citewell.surfaces.cli.layout import kept_in_place
+from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option, named_collections
+from citewell.surfaces.cli.places import place_of_row
+from citewell.surfaces.cli.snippets import snippet
 
 SHOWN_CHARS = 320
 
@@ -27,7 +30,7 @@ SHOWN_CHARS = 320
     type=click.Choice(("lexical", "semantic", "hybrid")),
     help="By words, by meaning or by both (default: as CITEWELL_EMBEDDINGS says; off: by words).",
 )
-@click.option("--explain", is_flag=True, help="Say why each row was found.")
+@click.option("--explain", "--verbose", "-v", "explain", is_flag=True, help="Say why each row was found.")
 @filter_options
 @json_option
 @click.pass_context
@@ -46,7 +49,8 @@ def search(
       citewell search "kelp" --tag farm/kelp --json
     """
     with engine(ctx) as opened:
-        found = opened.corpus.search(query, limit=limit, filters=filters_from(chosen), mode=mode)
+        filters = named_collections(opened, filters_from(chosen))
+        found = opened.corpus.search(query, limit=limit, filters=filters, mode=mode)
     for warning in found.warnings:
         note(warning)
     if as_json:
@@ -58,7 +62,7 @@ def search(
 def _print_search(found: SearchResult, explain: bool) -> None:
     if not found.results:
         print_text(
-            f"Nothing found for {one_line(found.query, 80)!r} (searched for: {', '.join(found.terms) or 'nothing'})."
+            f"Nothing found for “{one_line(found.query, 80)}” (searched for: {', '.join(found.terms) or 'nothing'})."
         )
         return
     for number, row in enumerate(found.results, start=1):
@@ -82,27 +86,18 @@ def _print_semantic(report: SemanticReport) -> None:
 
 
 def print_row(number: int, row: EvidenceRow, explain: bool) -> None:
-    """One row of evidence as a person reads it."""
-    where = row.note_path or row.url or ""
-    print_text(f"{number}. {style(one_line(row.title, 90), 'bold')}  {style(row.source_key, 'cyan')}")
-    print_text(style(f"   {row.role}, {row.source_type}{_place(row)}  {one_line(where, 100)}", "dim"))
-    for line in _excerpt(row).split("\n"):
-        print_text(f"   {line}")
+    """One row of evidence as a person reads it: its title, where it stands, the passage that matched."""
+    print_text(f"{number}. ", style(kept_in_place(one_line(row.title, 100)), "bold"))
+    facts = (row.source_key, row.url or "", place_of_row(row), f"{row.role}, {row.source_type}" if explain else "")
+    print_text(style("  ".join(one_line(fact, 200) for fact in facts if fact), "dim"), indent=3)
+    print_text(*snippet(row.text, row.matched_terms, SHOWN_CHARS), indent=3)
     if explain:
-        print_text(f"     why: {one_line(why(row), 240)}")
+        print_text(f"why: {one_line(why(row), 240)}", indent=5)
         for signal in row.signals:
-            print_text(f"     {signal.value:+.3f} {one_line(f'{signal.name}: {signal.detail}', 240)}")
+            print_text(f"{signal.value:+.3f} {one_line(f'{signal.name}: {signal.detail}', 240)}", indent=5)
         matched, missing = (", ".join(terms) or "nothing" for terms in (row.matched_terms, row.missing_terms))
-        print_text(f"     matched {one_line(matched, 240)}; missing {one_line(missing, 240)}")
+        print_text(f"matched {one_line(matched, 240)}; missing {one_line(missing, 240)}", indent=5)
     print_text()
-
-
-def _place(row: EvidenceRow) -> str:
-    """Where in the document the window stands: its pages, or the time at which it was said."""
-    times = [section.heading for section in row.sections if section.role == "transcript" and section.heading]
-    if pages := _pages(row.sections):
-        return f" {pages}"
-    return f" at {one_line(times[0], 20)}" if times else ""
 
 
 def _pages(sections: Sequence[SectionView]) -> str:
@@ -110,19 +105,6 @@ def _pages(sections: Sequence[SectionView]) -> str:
     if not pages:
         return ""
     return f"p. {pages[0]}" + (f"–{pages[-1]}" if pages[-1] != pages[0] else "")
-
-
-def _excerpt(row: EvidenceRow) -> str:
-    """As much of a row's window as fits a screen, around the first word that matched."""
-    lines = [line.strip() for line in safe(row.text).split("\n") if line.strip()]
-    text = "\n".join(lines)
-    if len(text) <= SHOWN_CHARS:
-        return text
-    places = [text.casefold().find(term[:5].casefold()) for term in row.matched_terms]
-    first = min((place for place in places if place >= 0), default=0)
-    start = 0 if first < SHOWN_CHARS - 80 else text.rfind(" ", 0, first - 60) + 1
-    shown = text[start : start + SHOWN_CHARS - 2].rstrip()
-    return f"{'…' if start else ''}{shown}{'…' if start + len(shown) < len(text) else ''}"
 
 
 @click.command(short_help="Read documents.")
@@ -186,14 +168,14 @@ def _refuse_if_all_missing(found: DocumentEntries) -> None:
 
 
 def _print_document(document: DocumentView) -> None:
-    print_text(f"{style(one_line(document.title), 'bold')}  {style(document.source_key, 'cyan')}")
+    print_text(style(one_line(document.title), "bold"), "  ", style(document.source_key, "cyan"))
     place = document.url or document.note_path
     facts = (document.source_type, document.author, place, _pages(document.sections), document.created)
     print_text(style("  ".join(one_line(fact, 100) for fact in facts if fact), "dim"))
     if document.user_tags:
-        print_text(style(" ".join(f"#{safe(tag)}" for tag in document.user_tags), "dim"))
+        print_text(style(" ".join(f"#{tag}" for tag in document.user_tags), "dim"))
     print_text()
-    print_text(safe(document.text))
+    print_as_it_is(document.text)
     for file in document.attachments:
         what = file.source_key or one_line(file.reason, 120)
         print_text(style(f"[attached: {one_line(file.path, 100)} ({what})]", "dim"))

@@ -15,7 +15,15 @@ from citewell.domain.runs import ModelChoice, RunProfile, RunResult
 from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, style
 from citewell.surfaces.cli.execution import execute, wants_progress
-from citewell.surfaces.cli.options import engine, filter_options, filters_from, json_option, warn_of_unused
+from citewell.surfaces.cli.options import (
+    engine,
+    filter_options,
+    filters_from,
+    json_option,
+    named_collections,
+    verbose_option,
+    warn_of_unused,
+)
 from citewell.surfaces.cli.reading import print_row
 from citewell.surfaces.cli.runs import show_result
 from citewell.surfaces.cli.topics import print_brief
@@ -61,6 +69,7 @@ from citewell.surfaces.cli.topics import print_brief
 @click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this; needs known prices.")
 @click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
 @click.option("--explain", is_flag=True, help="Say why each row of the evidence won (--json has it anyway).")
+@verbose_option
 @filter_options
 @json_option
 @click.pass_context
@@ -82,6 +91,7 @@ def research(
     max_cost: float | None,
     no_semantic: bool,
     explain: bool,
+    verbose: bool,
     profile: RunProfile,
     max_evidence_chars: int | None,
     timeout: float | None,
@@ -98,13 +108,16 @@ def research(
     \b
     Examples:
       citewell research "when was the lantern restored?"
-      citewell research "kelp line spacing" --tag kelp --json
+      citewell research "kelp line spacing" --tag kelp --since 2024
+      citewell research "how do I seed the lines?" --collection vault -v
+      citewell research "kelp line spacing" --json | jq '.citations[].quote'
       citewell research --retrieval-only "kelp line spacing"
     """
     _refuse_no_ops(ctx, retrieval_only=retrieval_only)
     options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic, topic_brief, not no_semantic)
     filters = filters_from(chosen)
     with engine(ctx) as opened:
+        named_collections(opened, filters)
         if retrieval_only:
             pack = _gather(
                 opened, question, options, filters, ModelChoice(None, planner, planner_model, planner_timeout)
@@ -137,10 +150,10 @@ def research(
             semantic=not no_semantic,
             trace=not no_trace,
         )
-        result = execute(opened, run_id, quiet=not wants_progress())
+        result = execute(opened, run_id, quiet=not wants_progress(), verbose=verbose)
         if not no_trace:
             _put_old_runs_away(opened, keep_all=keep_all_traces)
-    code = show_result(result, as_json)
+    code = show_result(result, as_json, verbose=verbose)
     if explain and not as_json:
         _print_why(result)
     return code
@@ -227,7 +240,7 @@ def print_pack(pack: ResearchPack, *, explain: bool) -> None:
     print_text(style(f"Question: {one_line(pack.question, 200)}", "bold"))
     required = ", ".join(concept.name for concept in plan.required) or "nothing in particular"
     family = "" if plan.family == "general" else f"  ({plan.family.replace('_', ' ')})"
-    print_text(f"Looking for: {required}{style(family, 'dim') if family else ''}")
+    print_text(f"Looking for: {required}", style(family, "dim"))
     if plan.excluded:
         print_text(f"Leaving out: {', '.join(concept.name for concept in plan.excluded)}")
     print_text()
@@ -237,7 +250,9 @@ def print_pack(pack: ResearchPack, *, explain: bool) -> None:
     for number, row in enumerate(pack.evidence, start=1):
         print_row(number, row, explain)
     for row in pack.exact_tag_evidence:
-        print_text(f"tagged: {one_line(row.title, 80)}  {style(row.source_key, 'cyan')}  {' '.join(row.user_tags)}")
+        print_text(
+            f"tagged: {one_line(row.title, 80)}  ", style(row.source_key, "cyan"), f"  {' '.join(row.user_tags)}"
+        )
     print_text(f"Coverage: {pack.coverage.recall_note}")
     if pack.coverage.answerability is not None:
         print_text(f"Estimate: {one_line(pack.coverage.answerability.spoken, 300)}")

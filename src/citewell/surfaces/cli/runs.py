@@ -10,13 +10,21 @@ import click
 
 from citewell.domain.events import RunEvent
 from citewell.domain.run_reports import RunDiff
-from citewell.domain.runs import RunResult
+from citewell.domain.runs import RunResult, RunSummary
 from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text
 from citewell.surfaces.cli.execution import execute, wants_progress
-from citewell.surfaces.cli.options import engine, json_option
+from citewell.surfaces.cli.options import engine, json_option, verbose_option
 from citewell.surfaces.cli.progress import progress_line
+
+_OUTCOMES = {
+    "enough_evidence": "answered",
+    "no_evidence": "not found",
+    "weak_evidence_budget_exhausted": "not found",
+    "synthesis_unavailable": "no model",
+    "planner_failed_deterministic_used": "answered",
+}
 
 
 @click.group(short_help="Recorded runs: show, resume, replay, compare.")
@@ -39,7 +47,13 @@ def runs() -> None:
 @json_option
 @click.pass_context
 def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
-    """List the latest runs."""
+    """List the latest runs, with what came of each.
+
+    \b
+    Examples:
+      citewell runs list
+      citewell runs list --limit 100
+    """
     with engine(ctx) as opened:
         found = opened.runs.list(limit)
     if as_json:
@@ -47,18 +61,34 @@ def list_runs(ctx: click.Context, limit: int, as_json: bool) -> None:
         return
     for run_id in found.unreadable:
         note(f"citewell: the entry of run {run_id} cannot be read.")
-    rows = ([run.run_id, run.status, run.stop_reason or "", one_line(run.question, 80)] for run in found.runs)
-    print_table("", ("run", "status", "stopped because", "question"), rows)
+    empty = 'No runs yet. Ask something: citewell research "a question about something you saved"'
+    rows = ([run.run_id, outcome(run), one_line(run.question, 200)] for run in found.runs)
+    print_table(("run", "outcome", "question"), rows, empty)
+
+
+def outcome(run: RunSummary) -> str:
+    """How a run ended, in a word or two."""
+    if run.status != "done" or run.stop_reason is None:
+        return run.status
+    return _OUTCOMES.get(run.stop_reason, run.stop_reason.replace("_", " "))
 
 
 @runs.command("show")
 @click.argument("run_id")
 @click.option("--events", "with_events", is_flag=True, help="Include the whole log.")
 @click.option("--follow", is_flag=True, help="Follow a run that another process executes until it ends.")
+@verbose_option
 @json_option
 @click.pass_context
-def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, as_json: bool) -> None:
-    """Show a run again: its answer, its evidence, and which of its sources have changed since."""
+def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, verbose: bool, as_json: bool) -> None:
+    """Show a run again: its answer, its evidence, and which of its sources have changed since.
+
+    \b
+    Examples:
+      citewell runs show last
+      citewell runs show 20260105T101500 -v
+      citewell runs show last --events --json | jq '.events[].kind'
+    """
     with engine(ctx) as opened:
         run_id = opened.runs.find(run_id)
         if follow:
@@ -70,7 +100,7 @@ def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, as_js
     if view.result is None:
         print_text(f"Run {run_id} is {view.summary.status}: {one_line(view.summary.question, 200)}")
         return
-    print_answer(view.result, view.sources)
+    print_answer(view.result, view.sources, verbose=verbose, asked=True)
 
 
 async def _follow(events: AsyncIterator[RunEvent], *, quiet: bool) -> None:
@@ -85,7 +115,12 @@ async def _follow(events: AsyncIterator[RunEvent], *, quiet: bool) -> None:
 @json_option
 @click.pass_context
 def resume(ctx: click.Context, run_id: str, as_json: bool) -> int:
-    """Go on with an interrupted run without repeating anything that is on record."""
+    """Go on with an interrupted run without repeating anything that is on record.
+
+    \b
+    Example:
+      citewell runs resume last
+    """
     with engine(ctx) as opened:
         result = _resumed(opened, opened.runs.find(run_id))
     return show_result(result, as_json)
@@ -107,7 +142,12 @@ def _resumed(opened: Citewell, run_id: str, *, finish: bool = False) -> RunResul
 @json_option
 @click.pass_context
 def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
-    """Answer now with what is there: asks a running run, or finishes an interrupted one."""
+    """Answer now with what is there: asks a running run, or finishes an interrupted one.
+
+    \b
+    Example:
+      citewell runs finish last
+    """
     with engine(ctx) as opened:
         run_id = opened.runs.find(run_id)
         if opened.runs.show(run_id).summary.status == "running":
@@ -123,7 +163,12 @@ def finish(ctx: click.Context, run_id: str, as_json: bool) -> int:
 @json_option
 @click.pass_context
 def cancel(ctx: click.Context, run_id: str, as_json: bool) -> None:
-    """Stop a run. What it gathered stays on record."""
+    """Stop a run. What it gathered stays on record.
+
+    \b
+    Example:
+      citewell runs cancel 20260105T101500
+    """
     with engine(ctx) as opened:
         run_id = opened.runs.find(run_id)
         report = opened.runs.cancel(run_id)
@@ -142,6 +187,11 @@ def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
     """Play a run back from its record, without touching corpus, model or network.
 
     RUN is a run's id, or the path of an exported run. Exact replay gives the same result byte for byte, or fails.
+
+    \b
+    Examples:
+      citewell runs replay last
+      citewell runs replay answer.zip
     """
     with engine(ctx) as opened:
         report = opened.runs.replay(_named(opened, run), tolerant=tolerant)
@@ -162,7 +212,13 @@ def replay(ctx: click.Context, run: str, tolerant: bool, as_json: bool) -> int:
 @json_option
 @click.pass_context
 def diff(ctx: click.Context, a: str, b: str | None, ask_models: bool, as_json: bool) -> None:
-    """Compare two runs, or a run with what today's corpus and code make of its question."""
+    """Compare two runs, or a run with what today's corpus and code make of its question.
+
+    \b
+    Examples:
+      citewell runs diff last
+      citewell runs diff 20260105T101500 last
+    """
     with engine(ctx) as opened:
         other = _named(opened, b) if b is not None else None
         found = opened.runs.diff(_named(opened, a), other, ask_models=ask_models)
@@ -203,7 +259,12 @@ def _indented(text: str) -> str:
 @json_option
 @click.pass_context
 def export(ctx: click.Context, run_id: str, output: Path | None, as_json: bool) -> None:
-    """Write a finished run to one file that can be replayed on any machine."""
+    """Write a finished run to one file that can be replayed on any machine.
+
+    \b
+    Example:
+      citewell runs export last --output answer.zip
+    """
     with engine(ctx) as opened:
         run_id = opened.runs.find(run_id)
         report = opened.runs.export(run_id, output or Path(f"{run_id}.zip"))
@@ -218,7 +279,13 @@ def export(ctx: click.Context, run_id: str, output: Path | None, as_json: bool) 
 @json_option
 @click.pass_context
 def prune(ctx: click.Context, keep_all_traces: bool, as_json: bool) -> None:
-    """Put away old runs: the latest 500 stay, the rest go after 180 days (both are settings)."""
+    """Put away old runs: the latest 500 stay, the rest go after 180 days (both are settings).
+
+    \b
+    Examples:
+      citewell runs prune
+      citewell runs prune --keep-all-traces
+    """
     with engine(ctx) as opened:
         report = opened.runs.prune(keep_all=keep_all_traces)
     if as_json:
@@ -227,12 +294,12 @@ def prune(ctx: click.Context, keep_all_traces: bool, as_json: bool) -> None:
     print_text(f"{report.kept} kept, {len(report.removed)} removed, {len(report.skipped_active)} active left alone.")
 
 
-def show_result(result: RunResult, as_json: bool) -> int:
+def show_result(result: RunResult, as_json: bool, *, verbose: bool = False) -> int:
     """Print what a run came to; the exit code says how it ended."""
     if as_json:
         print_json(result)
     else:
-        print_answer(result)
+        print_answer(result, verbose=verbose)
     return exit_code_of(result)
 
 

@@ -14,7 +14,13 @@ from citewell.surfaces.schemas import SCHEMA_TYPES, SchemaList, json_schema
 @click.argument("name", required=False)
 @json_option
 def schema(name: str | None, as_json: bool) -> None:
-    """Print the JSON Schema of what a command prints with --json; without a name, list them."""
+    """Print the JSON Schema of what a command prints with --json; without a name, list them.
+
+    \b
+    Examples:
+      citewell schema
+      citewell schema research
+    """
     if name is None:
         names = tuple(SCHEMA_TYPES)
         if as_json:

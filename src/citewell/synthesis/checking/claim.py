@@ -29,17 +29,25 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.domain.answers import PreparedSource, Quote, Verdict
+from citewell.domain.answers import Entails, PreparedSource, Quote, Verdict
+from citewell.synthesis.checking.claim_alignment import align_to_nearest
 from citewell.synthesis.checking.clauses import clauses_of
 from citewell.synthesis.checking.evidence_match import Evidence, EvidenceMatch, match_evidence, read_evidence
+from citewell.synthesis.checking.order import turned_about
 from citewell.synthesis.checking.quotations import unquoted
 from citewell.synthesis.checking.rarity import Rarity
+from citewell.synthesis.checking.relations import other_number, other_unit
+from citewell.synthesis.checking.signs import other_sign, spoken_signs
 from citewell.synthesis.checking.support import support_of
 from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
+from citewell.synthesis.checking.table_rows import check_row
 from citewell.synthesis.checking.tokens import content_stems
+from citewell.synthesis.checking.turning import turned
+from citewell.synthesis.checking.withdrawn import withdrawal
+from citewell.synthesis.checking.wording import differs_in_wording
 from citewell.synthesis.lead_ins import is_told_falsely, without_lead_in
 from citewell.synthesis.markup import readable
-from citewell.synthesis.values import dates_in, quantities_in
+from citewell.synthesis.values import UNITS, dates_in, quantities_in
 from citewell.text.folding import folded_text
 
 # Shares of a claim's weight. On the tuning half of the built pairs 1% of the supported claims lie below `PARTIAL_AT`,
@@ -48,7 +56,18 @@ SUPPORTED_AT = 0.75
 PARTIAL_AT = 0.5
 # A clause of which the quotes have less than this is not supported, whatever the rest of the sentence is.
 _CLAUSE_AT = 0.34
+# A clause with fewer words of meaning borrows its subject from another.
+_LEAST_OWN = 3
+# How sure a judge has to be.
+ENTAILS_AT = 0.9
+CONTRADICTS_AT = 0.97
 _MOST_NAMED = 8
+# Questions that tell: they ask for a yes.
+_ASSERTING = re.compile(
+    r"(?:did you know|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't|who would have thought"
+    r"|is it any wonder"
+    r"|wusstest du|wussten sie|saviez-vous|n'est-ce pas)\b"
+)
 BETWEEN = "\n\n"
 _WORDS = re.compile(r"[\w'’]+")
 
@@ -67,13 +86,17 @@ class Check:
     # The place in the joined quotes of the sentences that support it.
     start: int = 0
     end: int = 0
+    # What a judge said of it, where one was asked.
+    entails: Entails | None = None
 
 
 def is_claim(text: str) -> bool:
-    """Whether a sentence states anything that could be wrong: not a question, not a bare transition."""
+    """Whether a sentence states anything that could be wrong: not a bare question, not a bare transition."""
     said = without_lead_in(text).strip()
-    if said.endswith("?") or not content_stems(said):
-        return bool(quantities_in(said)) and not said.endswith("?")
+    if said.endswith("?"):
+        return bool(_ASSERTING.match(folded_text(said))) or bool(quantities_in(said) or dates_in(said))
+    if not content_stems(said):
+        return bool(quantities_in(said))
     return len(content_stems(said)) > 2 or bool(quantities_in(said) or dates_in(said)) or not said.endswith(":")
 
 
@@ -83,16 +106,22 @@ def check_claim(
     sources: Sequence[PreparedSource],
     rarity: Rarity,
     likeness: Likeness | None = None,
+    entails: Entails | None = None,
+    *,
+    by_model: bool = False,
 ) -> Check:
-    """Compare a sentence with the passages it cites; titles and headings of their sources may complete a name."""
-    if is_told_falsely(text, list(sources)):
+    """Compare a sentence with the passages it cites; titles and headings of their sources may complete a name.
+
+    The engine's own words in front of a quotation are read past; a model that writes them has to prove them.
+    """
+    if not by_model and is_told_falsely(text, list(sources)):
         return Check("unsupported", "the date or title in front is not that of the source")
-    said = without_lead_in(text)
+    said = text if by_model else without_lead_in(text)
     if not quotes:
         is_bare = not is_claim(said)
         return Check("not_a_claim") if is_bare else Check("unsupported", "no passage is cited")
     titles = "\n".join(dict.fromkeys(f"{source.title} {source.heading or ''}".strip() for source in sources))
-    return check_text(said, joined(quotes), rarity, titles, likeness)
+    return check_text(said, joined(quotes), rarity, titles, likeness, entails)
 
 
 def joined(quotes: Sequence[Quote]) -> str:
@@ -100,41 +129,85 @@ def joined(quotes: Sequence[Quote]) -> str:
     return BETWEEN.join(quote.text for quote in quotes)
 
 
-def check_text(said: str, quoted: str, rarity: Rarity, titles: str = "", likeness: Likeness | None = None) -> Check:
+def check_text(
+    said: str,
+    quoted: str,
+    rarity: Rarity,
+    titles: str = "",
+    likeness: Likeness | None = None,
+    entails: Entails | None = None,
+) -> Check:
     """Compare a sentence with a text."""
+    if (row := check_row(said, quoted)) is not None:
+        verdict: Verdict = "supported" if row.holds else "contradicted"
+        return Check(verdict, row.reason, 1.0 if row.holds else 0.0, "", row.start, row.end)
     evidence = read_evidence(quoted, titles)
     matched = match_evidence(said, evidence, rarity)
     start, end = _supporting_span(matched)
-    if (place := _verbatim(said, quoted, evidence)) is not None:
-        return Check("supported", "", 1.0, "", *place)
+    withdrawn = withdrawal(said, quoted, matched.sentence)
+    if not withdrawn and (place := _verbatim(said, quoted, evidence)) is not None:
+        return Check("supported", "", 1.0, "", *place, entails=entails)
     features = read_support_features(matched, quoted, likeness_around(matched, likeness))
-    check = _judged(said, quoted, matched, features)
-    if not _is_against_a_rule(features) and not unquoted(said, quoted):
+    check = _against_a_rule(said, quoted, matched, features, withdrawn)
+    if check is None:
+        check = _by_judge(entails) or _by_words(said, quoted, matched)
+    if check.verdict != "contradicted" and not unquoted(said, quoted):
         check = _by_clauses(said, evidence, rarity, check)
-    return replace(check, support=support_of(features), start=start, end=end)
+    return replace(check, support=support_of(features), start=start, end=end, entails=entails)
 
 
-def _judged(said: str, quoted: str, matched: EvidenceMatch, features: SupportFeatures) -> Check:
+def _against_a_rule(
+    said: str, quoted: str, matched: EvidenceMatch, features: SupportFeatures, withdrawn: str
+) -> Check | None:
+    """What no share of words outweighs; contradicted where the quote says nearly the same with another truth."""
     if quotation := unquoted(said, quoted):
         return Check("unsupported", f"not word for word in the quote: “{quotation[:200]}”")
+    if withdrawn:
+        return Check("unsupported", withdrawn)
+    alignment = align_to_nearest(matched)
+    is_close = alignment is not None and alignment.is_nearly_worded
+    opposed: Verdict = "contradicted" if is_close else "unsupported"
+    if sign := other_sign(said, quoted):
+        return Check(opposed if sign.opposed else "unsupported", sign.reason)
     if features.missing_values:
-        return Check("unsupported", _not_there(features.missing_values))
+        faced = alignment is not None and is_close and bool(other_number(alignment) or other_unit(alignment))
+        return Check("contradicted" if faced else "unsupported", _not_there(features.missing_values))
     if features.denial_reason or features.relation_reason:
-        return Check("unsupported", features.denial_reason or features.relation_reason)
+        return Check(opposed, features.denial_reason or features.relation_reason)
+    if alignment is not None and (about := turned_about(alignment)):
+        return Check("contradicted" if alignment.is_close else "unsupported", about)
     if features.missing_names:
         return Check("unsupported", _not_there(features.missing_names))
+    if alignment is not None and (limited := turned(alignment)):
+        return Check("unsupported", limited)
+    return None
+
+
+def _by_judge(entails: Entails | None) -> Check | None:
+    """What a judge says of a claim that no rule speaks against, where it is sure."""
+    if entails is None:
+        return None
+    if entails.entails >= ENTAILS_AT:
+        return Check("supported", "entailed, as the judge reads it")
+    return Check("contradicted", "the judge reads the contrary") if entails.contradicts >= CONTRADICTS_AT else None
+
+
+def _by_words(said: str, quoted: str, matched: EvidenceMatch) -> Check:
     if not matched.words and not quantities_in(said) and not dates_in(said) and not _has_all(quoted, said):
         # Words that carry no weight of their own are supported by nothing but themselves.
         return Check("unsupported", "nothing of it is in the quote")
-    return _by_words(matched)
-
-
-def _by_words(matched: EvidenceMatch) -> Check:
     share = matched.share(matched.around)
-    if share >= SUPPORTED_AT:
-        return Check("supported")
-    words = [word.token.folded for word, part in zip(matched.words, matched.around, strict=True) if part < PARTIAL_AT]
-    named = _not_there(words) if words else "its words stand far apart in the quote"
+    missing = [
+        word.token.folded
+        for word, part in zip(matched.words, matched.around, strict=True)
+        # Units were compared with their numbers.
+        if part < PARTIAL_AT and word.token.folded not in UNITS
+    ]
+    alignment = align_to_nearest(matched)
+    if not missing and alignment is not None:
+        apart = differs_in_wording(alignment)
+        return Check("partial", apart) if apart else Check("supported")
+    named = _not_there(missing) if missing else "its words stand far apart in the quote"
     return Check("partial" if share >= PARTIAL_AT else "unsupported", named)
 
 
@@ -145,10 +218,14 @@ def _not_there(words: Sequence[str]) -> str:
 def _verbatim(said: str, quoted: str, evidence: Evidence) -> tuple[int, int] | None:
     """The place where the quotes say it word for word: as a whole, or as one of their sentences."""
     words = _spoken(said)
-    if words == _spoken(quoted) or _spoken(readable(said)) == _spoken(readable(quoted)):
+    signs = spoken_signs(said)
+    if signs == spoken_signs(quoted) and (
+        words == _spoken(quoted) or _spoken(readable(said)) == _spoken(readable(quoted))
+    ):
         return 0, len(quoted)
     for sentence in evidence.sentences:
-        if len(sentence.tokens) >= len(words) // 2 and _spoken(sentence.text) == words:
+        alike = len(sentence.tokens) >= len(words) // 2 and _spoken(sentence.text) == words
+        if alike and spoken_signs(sentence.text) == signs:
             return sentence.start, sentence.end
     return None
 
@@ -178,22 +255,30 @@ def _supporting_span(matched: EvidenceMatch) -> tuple[int, int]:
     return sentences[first].start, sentences[last].end
 
 
-def _is_against_a_rule(features: SupportFeatures) -> bool:
-    return bool(features.missing_values or features.missing_names or features.denial_reason or features.relation_reason)
-
-
 def _by_clauses(said: str, evidence: Evidence, rarity: Rarity, whole: Check) -> Check:
     """The verdict where each clause is looked for on its own: two sentences may support one each, or only one is."""
     clauses = [(clause, match_evidence(clause, evidence, rarity)) for clause in clauses_of(said)]
-    shares = [matched.share(matched.around) for _, matched in clauses]
-    if shares and min(shares) >= SUPPORTED_AT:
+    if whole.verdict == "supported" or len(clauses) < 2:
+        return whole
+    alone = [_alone(clause, matched, evidence) for clause, matched in clauses]
+    if all(one.verdict == "supported" for one in alone):
         return Check("supported")
-    if not shares or max(shares) < SUPPORTED_AT:
+    if not any(one.verdict == "supported" for one in alone):
         return whole
     for clause, matched in clauses:
         if matched.share(matched.around) < _CLAUSE_AT and matched.share(matched.anywhere) < PARTIAL_AT:
             return Check("partial", f"this part is not in the quote: {clause}", unsupported_part=clause)
     return whole
+
+
+def _alone(clause: str, matched: EvidenceMatch, evidence: Evidence) -> Check:
+    """A clause as a sentence of its own; one that borrows its subject from another clause proves nothing alone."""
+    if len(matched.words) < _LEAST_OWN:
+        return Check("unsupported")
+    withdrawn = withdrawal(clause, evidence.text, matched.sentence)
+    features = read_support_features(matched, evidence.text)
+    against = _against_a_rule(clause, evidence.text, matched, features, withdrawn)
+    return against or _by_words(clause, evidence.text, matched)
 
 
 def likeness_around(matched: EvidenceMatch, likeness: Likeness | None) -> float | None:

@@ -12,7 +12,7 @@ Example:
 Example:
     claim:   The bridge was repaired after the flood.
     passage: The bridge was not repaired after the flood.
-    verdict: unsupported
+    verdict: contradicted
     reason:  the quote denies this ('not repaired')
 """
 

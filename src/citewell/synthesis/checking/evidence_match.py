@@ -3,13 +3,14 @@
 Example:
     claim:   The ferry carries coal from Leith.
     passage: The ferry comes from Leith. It carries coal.
-    verdict: supported
+    verdict: partial
+    reason:  not in this place in the quote: carries
 
 Example:
     claim:   The ferry carries coal.
     passage: The ferry left at noon. Nobody waved. The mill burns coal.
     verdict: unsupported
-    reason:  not in the quote: carries, coal
+    reason:  not in the quote: ferry, carries
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Example:
     claim:   The World Health Organization recommended vaccination.
     passage: The WHO recommends vaccinating children.
-    verdict: supported
+    verdict: partial
+    reason:  not in this place in the quote: world
 
 Example:
     claim:   The physician bought the mill in 1902.

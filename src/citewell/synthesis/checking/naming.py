@@ -25,7 +25,7 @@ from itertools import pairwise
 
 from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
-from citewell.text.common_words import COMMON, NAMES
+from citewell.text.english_stems import english_stems
 from citewell.text.language import is_stop_word
 
 _NO_NAMES = frozenset(
@@ -87,7 +87,7 @@ def _is_mere_first_word(name: Name, sentence: Sentence) -> bool:
     if len(name.tokens) > 1 or (name.first and not _STARTS.search(before)):
         return False
     written = sentence.text[token.start - sentence.start : token.end - sentence.start]
-    is_english = token.stem in COMMON and token.stem not in NAMES
+    is_english = english_stems().is_word(token.stem)
     return is_english and not (len(written) > 1 and written[1:].lower() != written[1:])
 
 

@@ -1,8 +1,8 @@
 """How much a word says: rare words of English, and words few sentences of the evidence have, say more. Pure.
 
 Example:
-    claim:   The station had a brass burner.
-    passage: The station opened. The station closed. The station burned. The keeper was old. A brass burner was bought.
+    claim:   The keeper bought a brass burner.
+    passage: The mill opened. The keeper bought a brass burner for the mill.
     verdict: supported
 
 Example:
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from citewell.domain.answers import PreparedSynthesis
 from citewell.synthesis.checking.tokens import content_stems
-from citewell.text.common_words import COMMON, RAREST
+from citewell.text.english_stems import english_stems
 from citewell.text.sentences import sentences
 
 # How far the evidence itself decides, beside English at large.
@@ -51,7 +51,7 @@ class Rarity:
 
     def of_stem(self, stem: str) -> float:
         """From about 0.1 for a word of every sentence to 1 for the rarest."""
-        english = COMMON.get(stem, RAREST) / RAREST
+        english = english_stems().rarity(stem)
         if not self.total:
             return english
         most = math.log(self.total + 2)

@@ -12,13 +12,13 @@ Example:
 Example:
     claim:   The hull is 24 metres wide.
     passage: The hull is 24 metres long and 6 metres wide.
-    verdict: unsupported
+    verdict: contradicted
     reason:  the quote has 'long' where this has 'wide'
 
 Example:
     claim:   All of the boats returned to port.
     passage: Some of the boats returned to port.
-    verdict: unsupported
+    verdict: contradicted
     reason:  the quote has 'some' where this has 'all'
 """
 

@@ -15,7 +15,8 @@ Example:
 Example:
     claim:   The ferry runs only in winter.
     passage: The ferry runs in winter and in spring.
-    verdict: supported
+    verdict: unsupported
+    reason:  'only' is not in the quote
     support: 0.78
 """
 

@@ -14,7 +14,7 @@ Example:
     passage: In adults with migraine aspirin made no difference.
     verdict: partial
     reason:  not in the quote: relieves
-    support: 0.52
+    support: 0.51
 """
 
 from __future__ import annotations

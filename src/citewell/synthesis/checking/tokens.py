@@ -10,7 +10,7 @@ Example:
 Example:
     claim:   The twelve ships sailed.
     passage: The 13 ships sailed at dawn.
-    verdict: unsupported
+    verdict: contradicted
     reason:  not in the quote: twelve
 """
 
@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from citewell.synthesis.values import NUMBER_WORDS
+from citewell.synthesis.values import NUMBER_WORDS, UNITS
 from citewell.text.folding import folded_text
 from citewell.text.language import is_stop_word
 from citewell.text.sentences import sentences
@@ -32,6 +32,8 @@ _LONGEST_WORD = 64
 _WORD = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|\d+\.\d+(?!\w)|[^\W_]+(?:['’](?:[^\W_]+))*")
 _DIGITS = {word: digits for digits, word in NUMBER_WORDS.items()}
 _NUMBER_STEMS = frozenset(stem(word, "en") for word in NUMBER_WORDS.values())
+# `km`, `kWh`: what they measure is compared with its number; words such as `day` and `pound` say something themselves.
+_UNIT_SYMBOLS = frozenset(name for name in UNITS if name.isalpha() and len(name) < 4 and not set(name) & set("aeiouy"))
 # Words of grammar that the list of stop words lacks, and that a paraphrase drops or adds freely.
 _LIGHT = frozenset(
     """hundr thousand million billion trillion percent may might must shall could would also however thus therefore
@@ -77,8 +79,10 @@ class Sentence:
 
 
 def is_content(form: str) -> bool:
-    """Whether a stem or folded word carries meaning; numbers are compared apart."""
-    return not (is_stop_word(form) or form[0].isdigit() or form in _NUMBER_STEMS or form in _LIGHT)
+    """Whether a stem or folded word carries meaning; numbers and symbols of units are compared apart."""
+    return not (
+        is_stop_word(form) or form[0].isdigit() or form in _NUMBER_STEMS or form in _LIGHT or form in _UNIT_SYMBOLS
+    )
 
 
 def content_stems(text: str) -> frozenset[str]:

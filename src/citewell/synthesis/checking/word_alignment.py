@@ -12,7 +12,7 @@ Example:
 Example:
     claim:   The tower stood for 40 years.
     passage: The tower stood for 70 years beside 40 mills.
-    verdict: unsupported
+    verdict: contradicted
     reason:  the quote has '70' where this has '40'
 """
 

@@ -1,0 +1,188 @@
+"""Text laid out for a screen: how wide it shows, where a line ends, how columns stand under each other. Pure.
+
+Widths are those a terminal gives: two cells for a Chinese character or an emoji, none for an accent on its own.
+
+    >>> [plain(line) for line in wrapped([Piece("The kelp lines sit 1.8 m down.", "bold")], 16)]
+    ['The kelp lines', 'sit 1.8 m down.']
+    >>> [plain(line) for line in table(("run", "question"), [("a1", "海带 how deep?"), ("b22", "why?")], None)]
+    ['run  question', 'a1   海带 how deep?', 'b22  why?']
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+GAP = 2  # cells between two columns
+_NARROWEST = 8  # a column is not made narrower than this to save space
+_SIMPLE = re.compile(
+    "[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2211\u2500-\u25fc]*"
+)
+# What a line does not begin with, in scripts that are written without spaces.
+_CLOSING = frozenset("、。，．）」』】！？：；,.)]!?:;’”…")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+LEFT_TO_RIGHT = "\u200e"  # keeps what follows a word of Hebrew or Arabic in its place
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text in one style; the empty style is plain."""
+
+    text: str
+    how: str = ""
+
+
+Line = tuple[Piece, ...]
+
+
+def plain(line: Iterable[Piece]) -> str:
+    """A line without its styles."""
+    return "".join(piece.text for piece in line)
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    if _SIMPLE.fullmatch(text):
+        return len(text)
+    # Not imported above: most lines need no table of widths, and a search is to start fast.
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def shortened(text: str, width: int) -> str:
+    """Text that takes at most so many cells, with … where it was cut."""
+    if cells(text) <= width:
+        return text
+    kept, used = [], 0
+    for cluster in _clusters(text):
+        used += cells(cluster)
+        if used > width - 1:
+            break
+        kept.append(cluster)
+    return "".join(kept).rstrip() + "…"
+
+
+def kept_in_place(text: str) -> str:
+    """Text after which a line goes on from left to right, whatever script it ends in."""
+    return text + LEFT_TO_RIGHT if _RIGHT_TO_LEFT.search(text) else text
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """What a terminal shows as one: a character with the accents and joiners that belong to it."""
+    if _SIMPLE.fullmatch(text):
+        yield from text
+        return
+    cluster = ""
+    for character in text:
+        joins = (
+            unicodedata.combining(character) or character in "\u200d\ufe0f" or "\U0001f3fb" <= character <= "\U0001f3ff"
+        )
+        if cluster and not joins and not cluster.endswith("\u200d"):
+            yield cluster
+            cluster = ""
+        cluster += character
+    if cluster:
+        yield cluster
+
+
+def wrapped(pieces: Iterable[Piece], width: int, first: int = 0) -> list[Line]:
+    """Pieces of one paragraph as lines of at most `width` cells, broken at spaces, or where there are none, anywhere.
+
+    The first line may be wider by `first` cells.
+    """
+    lines: list[Line] = []
+    line: list[tuple[str, str, int]] = []  # clusters of the line so far: text, style, cells
+    used = breakable = 0  # breakable: a line may end before this cluster
+    for piece in pieces:
+        for cluster in _clusters(piece.text):
+            size = cells(cluster)
+            if cluster not in _CLOSING and (size == 2 or (line and line[-1][2] == 2)):
+                breakable = len(line)
+            if used + size > width + (0 if lines else first) and line and cluster != " ":
+                end = breakable or len(line)
+                lines.append(_joined(line[:end]))
+                line = line[end:]
+                while line and line[0][0] == " ":
+                    line.pop(0)
+                used, breakable = sum(entry[2] for entry in line), 0
+            line.append((cluster, piece.how, size))
+            used += size
+            if cluster == " ":
+                breakable = len(line)
+    if line or not lines:
+        lines.append(_joined(line))
+    return lines
+
+
+def _joined(clusters: Sequence[tuple[str, str, int]]) -> Line:
+    """Clusters as pieces, without the spaces at the end."""
+    end = len(clusters)
+    while end and clusters[end - 1][0].isspace():
+        end -= 1
+    pieces: list[Piece] = []
+    for text, how, _ in clusters[:end]:
+        if pieces and pieces[-1].how == how:
+            pieces[-1] = Piece(pieces[-1].text + text, how)
+        else:
+            pieces.append(Piece(text, how))
+    return tuple(pieces)
+
+
+def indented(lines: Iterable[Line], first: str, rest: str | None = None, how: str = "") -> list[Line]:
+    """Lines behind a margin: `first` before the first of them, `rest` (else as many spaces) before the others."""
+    margin = " " * cells(first) if rest is None else rest
+    return [(Piece(margin if number else first, how), *line) for number, line in enumerate(lines)]
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None, bold: Iterable[int] = ()
+) -> list[Line]:
+    """A header and rows in aligned columns; in `width` cells what is too long goes on below, in its own column.
+
+    The numbers of rows in `bold` are set in bold. Without a header (all of it empty) there are only rows.
+    """
+    strong = set(bold)
+    shown = [tuple(row) for row in rows]
+    titled = any(header)
+    everything = ([tuple(header)] if titled else []) + shown
+    if not everything:
+        return []
+    count = max(len(row) for row in everything)
+    everything = [row + ("",) * (count - len(row)) for row in everything]
+    sizes = [max(cells(row[column]) for row in everything) for column in range(count)]
+    if width is not None:
+        sizes = _narrowed(sizes, width - GAP * (count - 1))
+    lines: list[Line] = []
+    for number, row in enumerate(everything):
+        is_header = titled and number == 0
+        how = "dim" if is_header else "bold" if number - titled in strong else ""
+        lines += _row(row, sizes, how)
+    return lines
+
+
+def _narrowed(sizes: list[int], width: int) -> list[int]:
+    """Column sizes that fit, taken from the widest columns first."""
+    sizes = list(sizes)
+    while sum(sizes) > width:
+        widest = max(range(len(sizes)), key=lambda column: (sizes[column], column))
+        if sizes[widest] <= _NARROWEST:
+            break
+        sizes[widest] -= 1
+    return sizes
+
+
+def _row(row: Sequence[str], sizes: Sequence[int], how: str) -> list[Line]:
+    folded = [wrapped([Piece(cell)], max(size, 1)) for cell, size in zip(row, sizes, strict=True)]
+    lines: list[Line] = []
+    for depth in range(max(len(cell) for cell in folded)):
+        text = ""
+        at = 0
+        for cell, size in zip(folded, sizes, strict=True):
+            part = plain(cell[depth]) if depth < len(cell) else ""
+            text += " " * (at - cells(text)) + kept_in_place(part)
+            at += size + GAP
+        lines.append((Piece(text.rstrip(), how),))
+    return lines

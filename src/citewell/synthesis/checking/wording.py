@@ -1,0 +1,250 @@
+"""Whether a claim says what one sentence says in nearly its words, with nothing added, moved or taken from its whole.
+
+Pure. The claim is laid on the sentence word against word. A phrase may move with its preposition, an aside may be left
+out, words of grammar may change. Anything else is for a judge that understands; by the wording alone it is not proven.
+
+Example:
+    claim:   In 1859 the lamp was lit.
+    passage: The lamp, a gift of the guild, was lit in 1859.
+    verdict: supported
+
+Example:
+    claim:   The red lorry followed the bus.
+    passage: The bus followed the red lorry.
+    verdict: partial
+    reason:  the quote has 'red' in another place
+
+Example:
+    claim:   The thesis is finished.
+    passage: Chapter 3 of the thesis is finished.
+    verdict: partial
+    reason:  the quote says this 'of' the thesis, not of it as a whole
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+
+from citewell.synthesis.checking.claim_alignment import ClaimAlignment, carries_meaning
+from citewell.synthesis.checking.tokens import Sentence, Token
+from citewell.synthesis.checking.word_alignment import align_words
+from citewell.synthesis.values import MONTH_NAMES, UNITS
+
+_PREPOSITIONS = frozenset(
+    """of in on at by to from for with without about against between during before after under over through into onto
+    than as since until via per than against toward towards among within along across behind beside beyond
+    von in im am an auf bei mit ohne für gegen nach vor seit bis aus zu zum zur durch über unter um ab während wegen
+    de du des dans sur à au aux par pour avec sans chez vers depuis pendant contre entre sous dès""".split()
+)
+_DENYING = frozenset("not no never nicht kein keine nie pas jamais".split())
+_EXCEPTING = frozenset("except unless excluding außer ausgenommen sauf hormis".split())
+_LONG_TAIL = 9
+_PRONOUNS = frozenset("it he she they this these er sie es il elle ils elles".split())
+_BY = ("by", "von", "durch", "par")
+_VALUE_WORDS = frozenset((*MONTH_NAMES, *UNITS))
+_ARTICLES = frozenset(
+    """the a an this that these those his her its their our my your der die das den dem des ein eine einen einem einer
+    le la les un une des ce cette ces son sa ses leur leurs""".split()
+)
+
+
+def differs_in_wording(alignment: ClaimAlignment) -> str:
+    """In words, where the claim leaves the wording of its nearest sentence; empty where it keeps it."""
+    found = ""
+    for one in (alignment, *_rotated(alignment)):
+        found = found or _differences(one)
+        if not _differences(one):
+            return ""
+    return found
+
+
+def _rotated(alignment: ClaimAlignment) -> Iterator[ClaimAlignment]:
+    """The claim with the phrase at its beginning put at its end, and the other way round: `In 1859 it was lit`."""
+    tokens = alignment.claim.tokens
+    movable = _PREPOSITIONS - {*_BY}
+    opens = bool(tokens) and tokens[0].folded in movable
+    cuts = list(range(2, min(6, len(tokens)))) if opens else []
+    cuts += [at for at in range(max(1, len(tokens) - 5), len(tokens)) if tokens[at].folded in movable]
+    for cut in cuts:
+        turned = (*tokens[cut:], *tokens[:cut])
+        if (words := align_words(turned, alignment.sentence.tokens, alignment.close)) is not None:
+            claim = replace(alignment.matched.claim, tokens=turned)
+            yield replace(alignment, matched=replace(alignment.matched, claim=claim), words=words)
+
+
+def _differences(alignment: ClaimAlignment) -> str:
+    return _moved(alignment) or _other_preposition(alignment) or _made_plural(alignment) or _cut_behind(alignment)
+
+
+def _moved(alignment: ClaimAlignment) -> str:
+    """Words that the sentence has, but not in this place, and not as a phrase with its preposition."""
+    tokens, told = alignment.claim.tokens, alignment.sentence.tokens
+    moved: list[tuple[str, str, str]] = []
+    for first, last in _runs([not one for one in alignment.words.is_same]):
+        # Values are compared apart, however they are written.
+        content = [
+            at for at in range(first, last + 1) if tokens[at].is_content and tokens[at].folded not in _VALUE_WORDS
+        ]
+        for block in _blocks(content, alignment):
+            forms = [alignment.close.get(tokens[at].stem, {}).keys() | {tokens[at].stem} for at in block]
+            found = _place_of(forms, told)
+            if found is None and _is_meant(block, forms, alignment):
+                continue
+            if found is None:
+                return f"not in this place in the quote: {' '.join(tokens[at].folded for at in block)}"
+            moved.append((tokens[block[0]].folded, _before(tokens, block[0]), _before(told, found)))
+    agents = _agents(alignment)
+    if agents and not moved:
+        return f"the quote has it done by '{agents[0]}'"
+    # Active for passive: who does it stands behind `by` on one side only, and what it is done to changes place too.
+    is_turned = bool(agents) or any((ours in _BY) != (theirs in _BY) for _, ours, theirs in moved)
+    for word, ours, theirs in moved:
+        if not (is_turned and {ours, theirs} <= {"", *_BY}) and (ours != theirs or not ours):
+            return f"the quote has '{word}' in another place"
+    return ""
+
+
+def _is_meant(block: list[int], forms: Sequence[Set[str]], alignment: ClaimAlignment) -> bool:
+    """Whether the claim names what the sentence begins with a pronoun for: `The ferry is late. It carries coal.`"""
+    matched = alignment.matched
+    if block[0] > _first_content(alignment.claim.tokens) + 1 or not matched.best:
+        return False
+    opens = alignment.whole.tokens[0].folded if alignment.whole.tokens else ""
+    before = matched.evidence.sentences[matched.best - 1].stems
+    return opens in _PRONOUNS and all(form & before for form in forms)
+
+
+def _blocks(content: list[int], alignment: ClaimAlignment) -> list[list[int]]:
+    """The words of a run as they stand in the sentence: together, or each for itself."""
+    tokens = alignment.claim.tokens
+    forms = [alignment.close.get(tokens[at].stem, {}).keys() | {tokens[at].stem} for at in content]
+    if not content or _place_of(forms, alignment.sentence.tokens) is not None:
+        return [content] if content else []
+    return [[at] for at in content]
+
+
+def _agents(alignment: ClaimAlignment) -> list[str]:
+    """Words in their place that stand behind `by` on one side only."""
+    tokens, told = alignment.claim.tokens, alignment.sentence.tokens
+    return [
+        tokens[at].folded
+        for at, on in enumerate(alignment.words.counterpart)
+        if on is not None
+        and alignment.words.is_same[at]
+        and tokens[at].is_content
+        and (_directly_before(tokens, at) in _BY) != (_directly_before(told, on) in _BY)
+    ]
+
+
+def _place_of(forms: Sequence[Set[str]], told: Sequence[Token]) -> int | None:
+    """Where these words stand next to each other in the sentence; grammar may stand between."""
+    content = [at for at, token in enumerate(told) if carries_meaning(token)]
+    for start in range(len(content) - len(forms) + 1):
+        if all(told[content[start + step]].stem in form for step, form in enumerate(forms)):
+            return content[start]
+    return None
+
+
+def _before(tokens: Sequence[Token], at: int) -> str:
+    """The preposition that governs the word at this place: the nearest before it, past its article."""
+    for place in range(at - 1, max(-1, at - 4), -1):
+        if tokens[place].folded in _PREPOSITIONS:
+            return tokens[place].folded
+        if tokens[place].folded not in _ARTICLES and carries_meaning(tokens[place]) and place < at - 1:
+            return ""
+    return ""
+
+
+def _other_preposition(alignment: ClaimAlignment) -> str:
+    tokens, told = alignment.claim.tokens, alignment.sentence.tokens
+    for at, on in enumerate(alignment.words.counterpart):
+        if on is None or not alignment.words.is_same[at] or not carries_meaning(tokens[at]):
+            continue
+        if _is_value(tokens[at]) or _is_value(told[on]):
+            continue
+        ours, theirs = _directly_before(tokens, at), _directly_before(told, on)
+        if theirs and not ours and at == _first_content(tokens):
+            return f"the quote says this '{theirs}' {_phrase(alignment.claim, at)}, not of it as a whole"
+        if ours and theirs and ours != theirs:
+            return f"the quote has '{theirs}' where this has '{ours}'"
+    return ""
+
+
+def _is_value(token: Token) -> bool:
+    return token.folded[0].isdigit() or token.folded in _VALUE_WORDS
+
+
+def _directly_before(tokens: Sequence[Token], at: int) -> str:
+    place = at - 1
+    while place >= 0 and tokens[place].folded in _ARTICLES:
+        place -= 1
+    return tokens[place].folded if place >= 0 and tokens[place].folded in _PREPOSITIONS else ""
+
+
+def _first_content(tokens: Sequence[Token]) -> int:
+    return next((at for at, token in enumerate(tokens) if carries_meaning(token)), -1)
+
+
+def _phrase(claim: Sentence, at: int) -> str:
+    first = at - 1 if at and claim.tokens[at - 1].folded in _ARTICLES else at
+    start, end = claim.tokens[first].start - claim.start, claim.tokens[at].end - claim.start
+    return claim.text[start:end].lower() if first != at else claim.text[start:end]
+
+
+def _made_plural(alignment: ClaimAlignment) -> str:
+    """One of a kind in the quote, the whole kind in the claim."""
+    for at, on in enumerate(alignment.words.counterpart):
+        if on is None or not alignment.words.is_same[at]:
+            continue
+        ours, theirs = alignment.claim.tokens[at], alignment.sentence.tokens[on]
+        plural = ours.is_content and ours.folded in (f"{theirs.folded}s", f"{theirs.folded}es")
+        if plural and on and not _is_verb_place(alignment.sentence.tokens, on):
+            return f"the quote has '{theirs.folded}' where this has '{ours.folded}'"
+    return ""
+
+
+def _is_verb_place(tokens: Sequence[Token], at: int) -> bool:
+    return tokens[at - 1].folded in (
+        "to",
+        "will",
+        "can",
+        "may",
+        "must",
+        "should",
+        "would",
+        "could",
+        "i",
+        "we",
+        "you",
+        "they",
+    )
+
+
+def _cut_behind(alignment: ClaimAlignment) -> str:
+    """An exception right behind what the claim keeps: `all windows are clean, only the one in the bath is not`."""
+    places = [on for on, same in zip(alignment.words.counterpart, alignment.words.is_same, strict=True) if same]
+    last = max((on for on in places if on is not None), default=None)
+    if last is None:
+        return ""
+    sentence = alignment.sentence
+    rest = [token.folded for token in sentence.tokens[last + 1 :]]
+    claimed = {token.folded for token in alignment.claim.tokens}
+    if len(rest) > 1 and rest[0] in _DENYING and rest[1][0].isdigit():
+        return ""  # `3.241 m, not 3.214 m`
+    if not rest or _DENYING & claimed:
+        return ""
+    word = rest[0] if rest[0] in _DENYING else next((one for one in rest if one in _EXCEPTING), "")
+    word = word or (rest[-1] if len(rest) < _LONG_TAIL and rest[-1] in _DENYING else "")
+    return f"the quote goes on with '{word}'" if word else ""
+
+
+def _runs(holds: Sequence[bool]) -> list[tuple[int, int]]:
+    """The stretches of places where it holds, first and last of each."""
+    found: list[tuple[int, int]] = []
+    for at, one in enumerate(holds):
+        if one and found and found[-1][1] == at - 1:
+            found[-1] = (found[-1][0], at)
+        elif one:
+            found.append((at, at))
+    return found

@@ -1,0 +1,252 @@
+"""A judge in a run: asked of what a model wrote in its own words, on record, and never waited for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from citewell.app import Engine
+from citewell.domain.answers import Draft, DraftSentence, Entails, Quote
+from citewell.domain.errors import Unavailable
+from citewell.domain.events import RunEvent
+from citewell.domain.ports import ClaimPair, Entailment
+from citewell.domain.runs import JudgeResult
+from citewell.models.entailment import OnnxEntailment
+from citewell.runner.actions import (
+    ActionFailed,
+    ClaimsJudged,
+    DeadlinePassed,
+    Drafted,
+    FinishRequested,
+    Inspected,
+    JudgeClaims,
+    Judged,
+    JudgedPair,
+    Observation,
+    PlanMade,
+    Prepared,
+    Retrieved,
+    Verify,
+    action_digest,
+    digest,
+)
+from citewell.runner.effects import Effects
+from citewell.runner.machine import Machine, Step
+from citewell.settings import Settings
+from citewell.synthesis.judging import pairs_to_judge
+from runner.plays import HASH, draft, pack, plan, prepared, request, row
+from runner.scripted_runs import GOOD, Bench, decisions, writes
+from runner.test_runs import ask
+from support.foreign_judge import write_folder
+from support.toy_models import write_judge
+
+PAIR = ClaimPair("Pell lit the lamp.", "note:a\n\nThe lamp was lit by Pell.")
+WEIGHTS = {"pell": (3.0, 0.0, 0.0), "lamp": (1.0, 0.0, 0.0), "never": (0.0, 0.0, 9.0)}
+
+
+def of_kind(events: list[RunEvent], action: str) -> list[dict[str, Any]]:
+    return [event.body for event in events if event.kind == "action_intended" and event.body["action"] == action]
+
+
+@pytest.mark.slow
+def test_what_the_judge_says_is_on_record_and_replay_needs_no_judge(bench: Bench, tmp_path: Path) -> None:
+    folder = write_judge(tmp_path / "toy", WEIGHTS)
+    events, result, _ = bench.run(writes(GOOD), judge=str(folder))
+    (asked,) = of_kind(events, "JudgeClaims")
+    assert asked["body"]["judge"] == "toy"
+    (pair,) = asked["body"]["pairs"]
+    assert pair["claim"] == "Josiah Pell lit the lamp on 14 November 1859."
+    assert pair["evidence"].endswith("The lamp was lit by Josiah Pell on 14 November 1859.")
+    (seen,) = [
+        event.body["observation"]["value"]
+        for event in events
+        if event.kind == "observation_recorded" and event.body.get("observation", {}).get("type") == "ClaimsJudged"
+    ]
+    (score,) = seen["scores"]
+    assert score == {name: round(value, 4) for name, value in score.items()}
+    assert score["entails"] > 0.9
+    assert decisions(events, "claims_judged") == [{"judge": "toy", "pairs": 1}]
+    shutil.rmtree(folder)
+    elsewhere = Engine(Settings(data_dir=bench.data_dir, judge="off"))
+    assert elsewhere.runs.replay(result.run_id).identical
+    elsewhere.close()
+
+
+@pytest.mark.slow
+def test_a_judge_made_elsewhere_is_asked_and_replay_needs_it_no_more(bench: Bench, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "foreign")
+    OnnxEntailment(folder).open()  # loaded before its time is measured
+    events, result, _ = bench.run(writes(GOOD), judge=str(folder))
+    assert result.warnings == ()
+    assert decisions(events, "claims_judged") == [{"judge": "foreign", "pairs": 1}]
+    shutil.rmtree(folder)
+    elsewhere = Engine(Settings(data_dir=bench.data_dir, judge="off"))
+    assert elsewhere.runs.replay(result.run_id).identical
+    elsewhere.close()
+
+
+@pytest.mark.slow
+def test_a_judge_that_cannot_be_used_leaves_the_rules_and_a_warning(bench: Bench, tmp_path: Path) -> None:
+    events, result, _ = bench.run(writes(GOOD), judge=str(tmp_path / "nowhere"))
+    assert "judge_unavailable" in result.warnings
+    assert [sentence.verdict for sentence in result.sentences] == ["supported"]
+    assert "has no model.onnx" in str(decisions(events, "action_failed"))
+    _, without, _ = bench.run(writes(GOOD), judge="off")
+    assert without.sentences == result.sentences
+    assert without.warnings == ()
+
+
+@pytest.mark.slow
+def test_a_repair_asks_only_of_what_is_new(bench: Bench, tmp_path: Path) -> None:
+    folder = write_judge(tmp_path / "toy", WEIGHTS)
+    invented = f"{GOOD} The oil cost 900 pounds {{oil}}."
+    events, _, _ = bench.run(writes(invented, f"{GOOD} Leith sent the oil {{oil}}."), judge=str(folder))
+    first, second = of_kind(events, "JudgeClaims")
+    assert len(first["body"]["pairs"]) == 2
+    assert [pair["claim"] for pair in second["body"]["pairs"]] == ["Leith sent the oil."]
+
+
+@pytest.mark.slow
+def test_what_is_quoted_is_not_asked_of_the_judge(bench: Bench, tmp_path: Path) -> None:
+    quoting = "The lamp was lit by Josiah Pell on 14 November 1859 {lit}."
+    events, result, _ = bench.run(writes(quoting), judge=str(tmp_path / "nowhere"))
+    assert of_kind(events, "JudgeClaims") == []
+    assert result.warnings == ()
+    engine = Engine(Settings(data_dir=bench.data_dir, judge=str(tmp_path / "nowhere")))
+    events, result = ask(engine)
+    engine.close()
+    assert result.tool == "extractive"
+    assert of_kind(events, "JudgeClaims") == []
+
+
+def written(*texts: str) -> Draft:
+    quote = Quote("note:a", HASH, 0, 25, "The lamp was lit by Pell.")
+    return Draft(tuple(DraftSentence(text, "claim", (quote,)) for text in texts), refused=False, written_by="model")
+
+
+def test_a_sentence_is_asked_of_once_with_its_source_and_without_markup() -> None:
+    pairs = pairs_to_judge(written("Pell lit the **lamp**.", "Pell lit the lamp.", "The lamp was lit."), prepared())
+    assert pairs == (PAIR, ClaimPair("The lamp was lit.", PAIR.evidence))
+    assert pairs_to_judge(written("The lamp was lit by Pell."), prepared()) == ()
+    assert pairs_to_judge(draft(), prepared()) == ()
+    stray = Quote("note:zzz", HASH, 0, 5, "stray")
+    assert (
+        pairs_to_judge(Draft((DraftSentence("X is so.", "claim", (stray,)),), False, written_by="model"), prepared())
+        == ()
+    )
+
+
+def play(*observations: Observation, judge: str = "toy") -> Step:
+    """A run as far as a draft that a judge could be asked of, and what follows."""
+    machine = Machine()
+    taken = machine.begin(replace(request(), judge=judge))
+    found = Retrieved(pack(row("note:a", "lamp", "lit")))
+    opening = (PlanMade(plan()), found, Inspected(()), Judged(JudgeResult("enough_evidence", "fine")))
+    script = (*opening, Prepared(prepared()), Drafted(written("Pell lit the lamp.")), *observations)
+    for number, observation in enumerate(script, start=1):
+        is_control = isinstance(observation, FinishRequested | DeadlinePassed)
+        taken = machine.step(taken.state, observation, float(number), None if is_control else taken.state.open[0])
+    return taken
+
+
+def test_the_judge_is_asked_before_verification_for_a_bounded_time() -> None:
+    (action,) = play().state.open
+    assert action == JudgeClaims("toy", (PAIR,), 12.0)
+    (without,) = play(judge="").state.open
+    assert isinstance(without, Verify)
+
+
+def test_verification_gets_what_the_judge_said() -> None:
+    score = Entails(0.9, 0.1, 0.0)
+    (action,) = play(ClaimsJudged((score,))).state.open
+    assert isinstance(action, Verify)
+    assert action.scores == (JudgedPair(PAIR, score),)
+
+
+@pytest.mark.parametrize(
+    "happens", [ActionFailed("unavailable", "broken"), FinishRequested(), DeadlinePassed("writing"),
+                DeadlinePassed("verification")],
+    ids=["fails", "finish", "no time to write", "no time to verify"],
+)  # fmt: skip
+def test_without_the_judges_answer_verification_goes_by_rules(happens: Observation) -> None:
+    taken = play(happens)
+    (action,) = taken.state.open
+    assert isinstance(action, Verify)
+    assert action.scores == ()
+    assert "judge_unavailable" in taken.state.warnings
+
+
+def test_the_time_for_gathering_does_not_end_the_judging() -> None:
+    (action,) = play(DeadlinePassed("gathering")).state.open
+    assert isinstance(action, JudgeClaims)
+
+
+def test_a_verification_without_scores_is_named_as_it_was_before_there_were_any() -> None:
+    (action,) = play(judge="").state.open
+    assert isinstance(action, Verify)
+    body = msgspec.to_builtins(action)
+    assert body.pop("scores") in ((), [])
+    assert action_digest(action) == digest(["Verify", body])
+    judged = replace(action, scores=(JudgedPair(PAIR, Entails(1.0, 0.0, 0.0)),))
+    assert action_digest(judged) != action_digest(action)
+
+
+class Hanging:
+    """A judge that never comes to an end of its own."""
+
+    name = "hanging"
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+        self.asked = 0
+
+    def judge(self, pairs: Sequence[ClaimPair]) -> list[Entails]:
+        self.asked += 1
+        self.let_go.wait(60)
+        return [Entails(1.0, 0.0, 0.0) for _ in pairs]
+
+
+class Thirds:
+    """A judge whose answers have more digits than are kept."""
+
+    name = "thirds"
+
+    def judge(self, pairs: Sequence[ClaimPair]) -> list[Entails]:
+        return [Entails(1 / 3, 1 / 3, 1 / 3) for _ in pairs]
+
+
+def outside(judge: Entailment | None) -> Effects:
+    """What is outside of a run, with this judge and nothing else that is asked for."""
+    nothing: Any = None
+    return Effects(nothing, nothing, nothing, nothing, nothing, open_judge=lambda: judge)
+
+
+def test_a_judge_that_takes_too_long_is_not_waited_for() -> None:
+    judge = Hanging()
+    many = JudgeClaims("hanging", tuple(ClaimPair(str(n), "x") for n in range(40)), 0.05)
+
+    async def late() -> None:
+        try:
+            with pytest.raises(Unavailable, match=r"longer than 0\.05 s"):
+                await outside(judge).perform(many, lambda text: None)
+        finally:
+            judge.let_go.set()
+
+    asyncio.run(late())
+    assert judge.asked == 1  # what is under way ends; nothing further is begun
+
+
+def test_scores_are_rounded_before_anything_sees_them() -> None:
+    pairs = tuple(ClaimPair(str(n), "x") for n in range(9))
+    seen = asyncio.run(outside(Thirds()).perform(JudgeClaims("thirds", pairs, 5.0), lambda text: None))
+    assert seen == ClaimsJudged((Entails(0.3333, 0.3333, 0.3333),) * 9)
+    with pytest.raises(Unavailable):
+        asyncio.run(outside(None).perform(JudgeClaims("gone", pairs, 5.0), lambda text: None))

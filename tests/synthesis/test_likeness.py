@@ -1,0 +1,42 @@
+"""Meaning takes part in choosing a passage and in refusing; without it words decide as before."""
+
+from __future__ import annotations
+
+from citewell.domain.answers import Likeness
+from citewell.synthesis.extract import extract
+from citewell.synthesis.likeness import MAX_BLOCKS, MAX_PASSAGES, texts_to_compare
+from synthesis.evidence import plan, prepared, source
+
+QUESTION = "Which doctor do I go to?"
+NOTE = source(
+    "# Health\n\nI go for a doctor of letters one day.\n\nMy doctor is Ana Ruiz, I go to her in spring.\n", "Health"
+)
+
+
+def _answered(near: dict[str, float], otherwise: float) -> list[str]:
+    ready = prepared(QUESTION, [NOTE])
+    texts = texts_to_compare(ready, plan(QUESTION))
+    found = [next((value for part, value in near.items() if part in text), otherwise) for text in texts]
+    draft = extract(ready, plan(QUESTION), Likeness(texts, tuple(found)))
+    return [] if draft.refused else [sentence.text for sentence in draft.sentences]
+
+
+def test_the_passage_that_comes_nearest_in_meaning_is_preferred() -> None:
+    assert _answered({"Ana Ruiz": 0.8}, 0.3)[0] == "My doctor is Ana Ruiz, I go to her in spring."
+    assert _answered({"letters": 0.9}, 0.0)[0] == "I go for a doctor of letters one day."
+
+
+def test_words_that_coincide_are_not_enough_where_the_meaning_is_another() -> None:
+    assert _answered({}, 0.8)
+    assert not _answered({}, 0.0)
+
+
+def test_only_the_best_passages_and_their_blocks_are_compared() -> None:
+    many = [source("\n\n".join(f"The doctor of ward {n} is in." for n in range(60)), f"Ward {n}") for n in range(3)]
+    texts = texts_to_compare(prepared(QUESTION, many), plan(QUESTION))
+    assert len(texts) == MAX_PASSAGES + MAX_BLOCKS
+    assert all(len(text) <= 1_200 for text in texts)
+
+
+def test_evidence_that_is_missing_is_not_compared() -> None:
+    assert texts_to_compare(prepared(QUESTION, []), plan(QUESTION)) == ()

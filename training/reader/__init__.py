@@ -1,0 +1,1 @@
+"""The reader: a small cross-encoder, trained, measured and exported."""
