@@ -40,12 +40,14 @@ _TAKEN_BACK = re.compile(
     r"|false|incorrect|no longer)"
     r"|this (?:is|was) (?:a myth|wrong|not true|false|incorrect|no longer)|(?:it )?turned out|in fact[, ]"
     r"|das stimmt nicht"
-    r"|falsch|stimmt nicht|c'est faux|en fait[, ])\b)"
+    r"|true or false|fact or fiction|wahr oder falsch|vrai ou faux|falsch|stimmt nicht|c'est faux|en fait[, ])\b)"
+)
+_SHOWN_AS = re.compile(
+    r"\W*(?:quiz|myth|mythos|mythe|false|falsch|wrong|fiction|rumou?r|joke|hypothetical(?:ly)?|example)\s*[:–-]"
 )
 _DONE = re.compile(
     r"\b(?:was|were|has been|have been|had|did|is done|done|wurde|wurden|hat|ist|a été|ont été|est fait)\b|\w{3,}ed\b"
 )
-_RIGHT_ANSWER = re.compile(r"\b(?:answer|antwort|réponse|correct)\b\s*[:=]?\s*(.{0,80})")
 
 
 def withdrawal(said: str, quoted: str, sentence: Sentence | None) -> str:
@@ -61,6 +63,8 @@ def withdrawal(said: str, quoted: str, sentence: Sentence | None) -> str:
         return "the quote has it as something still to do"
     if sentence.text.rstrip(' *_)"”’').endswith("?") and not said.rstrip().endswith("?"):
         return "the quote asks this"
+    if _SHOWN_AS.match(folded_text(sentence.text)) and not _SHOWN_AS.match(folded_text(said)):
+        return "the quote does not state this"
     after = folded_text(quoted[end : end + 80])
     if _TAKEN_BACK.match(after):
         return "the quote takes it back right after"

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 
 from citewell.synthesis.checking.claim_alignment import ClaimAlignment, carries_meaning
 from citewell.synthesis.checking.tokens import Sentence, Token
@@ -40,7 +41,30 @@ _PREPOSITIONS = frozenset(
 _DENYING = frozenset("not no never nicht kein keine nie pas jamais".split())
 _EXCEPTING = frozenset("except unless excluding außer ausgenommen sauf hormis".split())
 _LONG_TAIL = 9
+# Left out, the rest is another statement: a half line in which somebody else does something.
+_JOINING = frozenset(
+    """and or but because while whereas which who that where when if then so although though however than to
+    und oder aber weil während der die das wenn dann obwohl et ou mais parce qui que dont quand si donc""".split()
+)
+_MOST_SKIPPED = 4
+_OPENERS, _CLOSERS = ",;:(–—-[", ",;:)–—-].!?"
+_NARROWING = frozenset(
+    """in on at during for within from until between with when while after before by per only as
+    im am an bei mit für während bis zwischen nur dans en à pendant avec pour sur entre""".split()
+)
+_GENERAL = frozenset(
+    """is are can may must should will has have need needs do does cannot allowed ist sind kann können darf dürfen muss
+    müssen soll hat haben est sont peut peuvent doit doivent ont""".split()
+)
+_PERMITTING = frozenset(
+    """can may must should shall cannot allowed permitted forbidden free required kann können darf dürfen muss müssen
+    soll erlaubt verboten kostenlos peut peuvent doit doivent permis interdit gratuit""".split()
+)
+_DONE = frozenset("was were been had did wurde wurden worden war waren été était étaient".split())
+_SHORT = 4
 _PRONOUNS = frozenset("it he she they this these er sie es il elle ils elles".split())
+# Phrases that belong to the word before them.
+_BINDING = frozenset("of by than as to von durch als zu zum zur de du des par que à".split())
 _BY = ("by", "von", "durch", "par")
 _VALUE_WORDS = frozenset((*MONTH_NAMES, *UNITS))
 _ARTICLES = frozenset(
@@ -62,7 +86,7 @@ def differs_in_wording(alignment: ClaimAlignment) -> str:
 def _rotated(alignment: ClaimAlignment) -> Iterator[ClaimAlignment]:
     """The claim with the phrase at its beginning put at its end, and the other way round: `In 1859 it was lit`."""
     tokens = alignment.claim.tokens
-    movable = _PREPOSITIONS - {*_BY}
+    movable = _PREPOSITIONS - _BINDING
     opens = bool(tokens) and tokens[0].folded in movable
     cuts = list(range(2, min(6, len(tokens)))) if opens else []
     cuts += [at for at in range(max(1, len(tokens) - 5), len(tokens)) if tokens[at].folded in movable]
@@ -74,7 +98,8 @@ def _rotated(alignment: ClaimAlignment) -> Iterator[ClaimAlignment]:
 
 
 def _differences(alignment: ClaimAlignment) -> str:
-    return _moved(alignment) or _other_preposition(alignment) or _made_plural(alignment) or _cut_behind(alignment)
+    checks = (_moved, _other_preposition, _made_plural, _left_out, _cut_behind, _narrower, _not_done)
+    return next((said for check in checks if (said := check(alignment))), "")
 
 
 def _moved(alignment: ClaimAlignment) -> str:
@@ -221,10 +246,56 @@ def _is_verb_place(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
+def _left_out(alignment: ClaimAlignment) -> str:
+    """Words skipped within the part the claim keeps: an aside may go, half a sentence may not."""
+    told, text, base = alignment.sentence.tokens, alignment.sentence.text, alignment.sentence.start
+    for one, other in pairwise(sorted(_kept(alignment))):
+        skipped = told[one + 1 : other]
+        if not any(carries_meaning(token) for token in skipped):
+            continue
+        opening = text[told[one].end - base : skipped[0].start - base]
+        closing = text[skipped[-1].end - base : told[other].start - base]
+        aside = any(mark in opening for mark in _OPENERS) and any(mark in closing for mark in _CLOSERS)
+        joins = any(token.folded in _JOINING for token in skipped)
+        phrase = skipped[0].folded in _PREPOSITIONS and not joins
+        if not aside and not phrase and (joins or len(skipped) > _MOST_SKIPPED):
+            return f"left out of the quote: {' '.join(token.folded for token in skipped[:6])}"
+    return ""
+
+
+def _kept(alignment: ClaimAlignment) -> list[int]:
+    """The places of the sentence that the claim keeps."""
+    pairs = zip(alignment.words.counterpart, alignment.words.is_same, strict=True)
+    return [on for on, same in pairs if on is not None and same]
+
+
+def _narrower(alignment: ClaimAlignment) -> str:
+    """What holds in general in the claim and only somewhere, sometimes or somehow in the quote: `… on a lead`.
+
+    What happened once happened, whatever is left out about it.
+    """
+    last = max(_kept(alignment), default=None)
+    told = [token.folded for token in alignment.sentence.tokens]
+    if last is None or last + 1 >= len(told) or told[last + 1] not in _NARROWING:
+        return ""
+    general = any(word in _PERMITTING for word in told[: last + 1]) and not any(word in _DONE for word in told[:last])
+    return f"the quote says this only '{' '.join(told[last + 1 : last + 4])}'" if general else ""
+
+
+def _not_done(alignment: ClaimAlignment) -> str:
+    """Something done in the claim that the quote has as a note to do it."""
+    said = [token.folded for token in alignment.claim.tokens]
+    told = [token.folded for token in alignment.sentence.tokens]
+    done = any(word in _DONE for word in said) and not any(word in _DONE or word in _GENERAL for word in told)
+    behind = next((at for at, word in enumerate(said) if word in _DONE), len(said))
+    same = set(said[behind + 1 : behind + 4]) & set(told) - _ARTICLES - _PREPOSITIONS
+    acts = any(word.endswith("ed") and len(word) > _SHORT for word in told)
+    return "the quote does not say that it was done" if done and not same and not acts else ""
+
+
 def _cut_behind(alignment: ClaimAlignment) -> str:
     """An exception right behind what the claim keeps: `all windows are clean, only the one in the bath is not`."""
-    places = [on for on, same in zip(alignment.words.counterpart, alignment.words.is_same, strict=True) if same]
-    last = max((on for on in places if on is not None), default=None)
+    last = max(_kept(alignment), default=None)
     if last is None:
         return ""
     sentence = alignment.sentence
