@@ -107,9 +107,14 @@ def _open(name: str, settings: Settings) -> tuple[Engine, Path | None]:
     if not name:
         return open_engine(settings), None
     root = sample_corpus() if name == "sample" else Path(name)
+    return corpus_engine(root, settings), root
+
+
+def corpus_engine(root: Path, settings: Settings) -> Engine:
+    """An engine for a folder that is not the user's corpus, in a data folder of its own beside theirs."""
     mark = hashlib.sha256(str(root).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     place = settings.data_dir / "evals" / f"{root.name}-{mark}"
-    return open_engine(replace(settings, data_dir=place, database_url="")), root
+    return open_engine(replace(settings, data_dir=place, database_url=""))
 
 
 def _index(engine: Engine, root: Path) -> None:

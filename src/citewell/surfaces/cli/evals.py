@@ -12,10 +12,10 @@ import click
 
 from citewell.domain.answers import AnswerStatus
 from citewell.domain.errors import BadInput
-from citewell.domain.eval_reports import EvalKind, EvalProgress, EvalReport, ProposalReport
+from citewell.domain.eval_reports import CorpusReport, EvalKind, EvalProgress, EvalReport, ProposalReport
 from citewell.settings import load_settings
 from citewell.surfaces.cli.console import note, one_line, print_as_it_is, print_json
-from citewell.surfaces.cli.eval_pages import print_eval_report
+from citewell.surfaces.cli.eval_pages import print_corpus_report, print_eval_report
 from citewell.surfaces.cli.options import Command, json_option
 from citewell.surfaces.wire import to_document
 
@@ -244,3 +244,45 @@ def propose(ctx: click.Context, /, **chosen: Any) -> None:
         note(f"Wrote {len(cases)} cases to {output}. Review them, then: citewell eval research {output}")
     else:
         print_as_it_is(as_yaml(cases).rstrip("\n"))
+
+
+@evals.command("corpus")
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option("--max-questions", "most", type=click.IntRange(1, 2_000), default=60, show_default=True)
+@click.option("--collection", help="The name of the collection (default: that of the folder).")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Keep the questions as cases.")
+@json_option
+@click.pass_context
+def corpus(
+    ctx: click.Context, path: Path, most: int, collection: str | None, output: Path | None, as_json: bool
+) -> int:
+    """Ask your own notes what they say, and see how well search and answers do, and why they fail.
+
+    Questions are made from headings, properties, definitions and sentences with a figure left out. The folder is
+    indexed apart; your corpus is not touched. Exit code 1 says that a question was not answered right.
+
+    \b
+    Examples:
+      citewell eval corpus ~/notes
+      citewell eval corpus ~/notes --max-questions 200 --output notes-cases.yaml
+    """
+    from citewell.evals.own_corpus import as_cases, evaluate_corpus, with_written
+    from citewell.evals.proposing import write_cases
+
+    report: CorpusReport | None = None
+    with _progress() as show:
+        for event in evaluate_corpus(path, load_settings(ctx.find_root().obj), most=most, collection=collection):
+            if isinstance(event, EvalProgress):
+                show(event)
+            else:
+                report = event
+    assert report is not None
+    if output is not None:
+        write_cases(as_cases(report), output)
+        report = with_written(report, output)
+        note(f"Wrote {len(report.cases)} cases to {output}.")
+    if as_json:
+        print_json(report)
+    else:
+        print_corpus_report(report)
+    return 1 if report.failed else 0
