@@ -169,7 +169,7 @@ def _advice(outcomes: Counter[Outcome], lost: Sequence[NotIndexed]) -> Iterator[
     """What to do about the failures, the most frequent first."""
     said: dict[Outcome, str] = {
         "not_found": "Documents are not found: search by meaning may find them (`citewell embed`), as may `aliases:`.",
-        "wrong_part": "Another part of the document is shown: set CITEWELL_MAX_CHARS_PER_DOC higher, or cut long notes.",
+        "wrong_part": "Another part of the document is shown: raise CITEWELL_MAX_CHARS_PER_DOC, or cut long notes.",
         "wrong_choice": "The passage is found, something else is quoted: a model may choose better (docs/models.md).",
         "refused": "The passage is found and not taken for an answer: a model may answer where quoting refuses.",
         "error": "Runs ended in an error: look at one with 'citewell runs show'.",
