@@ -5,14 +5,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
-.PHONY: demo test quick check serve bench fuzz-api docs golden lock clean reader reader-pairs reader-train \
+.PHONY: demo test quick check eval serve bench fuzz-api docs golden lock clean reader reader-pairs reader-train \
 	reader-evaluate reader-export
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
 
-test: $(TEST_STAMP) check  ## everything: lint, types, layers, docs, and the whole suite
+test: $(TEST_STAMP) check eval  ## everything: lint, types, layers, docs, the eval cases, and the whole suite
 	$(BIN)/pytest -n 2 --dist worksteal
+
+eval: $(TEST_STAMP)  ## the shipped eval cases, without a planning model and by words alone, as every machine has them
+	CITEWELL_EMBEDDINGS=off $(BIN)/citewell --data-dir build/eval eval research evals/cases --no-planner
 
 quick: $(TEST_STAMP)  ## the inner loop: everything that takes no real killing or large input
 	$(BIN)/pytest -q -n 2 -m "not slow"

@@ -54,6 +54,7 @@ _COMMANDS = {
     "models": "models:models",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",
+    "eval": "evals:evals",
     "bench": "bench:bench",
     "bench-verifier": "bench_verifier:bench_verifier",
     "schema": "schemas:schema",

@@ -245,6 +245,8 @@ def _print_diff(found: RunDiff) -> None:
         )
         if values
     )
+    if not found.same:
+        print_text(f"Keep what should hold as a case: citewell eval propose {found.a} --output cases.yaml")
 
 
 def _indented(text: str) -> str:

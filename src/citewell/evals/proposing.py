@@ -1,0 +1,280 @@
+"""Proposing cases from what was recorded: keys, status and plan, and no sentence of the answer or of what it quotes.
+
+A proposal keeps what a run did, so that it is noticed when that changes; what a reviewer says instead (`expect`,
+`forbid`, `status`) makes it a case that fails until the answer is right. Each comes with a twin that is asked without a
+planning model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from citewell.app import Engine
+from citewell.domain.answers import AnswerStatus
+from citewell.domain.errors import BadInput, CitewellError, NotFound
+from citewell.domain.eval_cases import EvalCase
+from citewell.domain.packs import ResearchPack
+from citewell.domain.runs import RunResult
+from citewell.evals.case_files import load_file
+from citewell.recording.archive import import_run
+from citewell.recording.trace_document import TraceDocument
+
+TRANSCRIPT_SCHEMA = "chat_transcript.v1"
+_TOP_KEYS = 2
+_WORDS = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a person who looked at the run says of it; what is left out stays as the run had it."""
+
+    expect: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    status: AnswerStatus | None = None
+    texts: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Review()
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """What a proposal is made from."""
+
+    question: str
+    name: str
+    status: AnswerStatus
+    cited: tuple[str, ...]
+    history: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    profile: str = "local"
+    pack: ResearchPack | None = None
+    rejected: tuple[str, ...] = ()
+    reviewed: tuple[str, ...] = ()
+
+
+def propose(engine: Engine, source: str, review: Review) -> list[EvalCase]:
+    """Cases from a run (an id, `last`, a folder, an exported file) or from a transcript."""
+    path = Path(source)
+    if path.is_file() and path.suffix == ".json":
+        return [case for one in _transcript(engine, path) for case in _cases(one, review)]
+    return list(_cases(_run(engine, source), review))
+
+
+def _run(engine: Engine, source: str) -> _Recorded:
+    if Path(source).exists():
+        return _of_trace(import_run(Path(source)).document)
+    run_id = engine.runs.find(source)
+    folder = engine.settings.data_dir / "research-runs" / run_id
+    if folder.exists():
+        return _of_trace(import_run(folder).document)
+    return _of_result(engine.runs.result(run_id), engine)
+
+
+def _of_trace(document: TraceDocument) -> _Recorded:
+    history, pinned, rejected = _asked_before(document.events[0].body)
+    return _Recorded(
+        question=document.question,
+        name=document.run_id,
+        status=document.synthesis.status,
+        cited=_unique(one.source_key for one in document.synthesis.citations),
+        history=history,
+        pinned=pinned or document.chat_continuity.pinned_evidence_keys,
+        profile=document.profile,
+        pack=document.pack,
+        rejected=rejected,
+    )
+
+
+def _of_result(result: RunResult, engine: Engine) -> _Recorded:
+    events = engine.run_store.checked_events(result.run_id)
+    history, pinned, _ = _asked_before(events[0].body)
+    return _Recorded(
+        question=result.question,
+        name=result.run_id,
+        status=result.answer_status,
+        cited=_unique(one.source_key for one in result.citations),
+        history=history,
+        pinned=pinned,
+        profile=result.profile,
+        pack=result.pack,
+        rejected=tuple(result.explored.rejected),
+    )
+
+
+def _asked_before(body: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The questions before the one of a run, and what was pinned, from how it started."""
+    conversation = (body.get("request") or {}).get("conversation") or {}
+    history = tuple(str(prior["question"]) for prior in conversation.get("history") or ())
+    return history, tuple(conversation.get("pinned") or ()), ()
+
+
+def _unique(values: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _transcript(engine: Engine, path: Path) -> Iterator[_Recorded]:
+    """Every turn of a saved conversation; where its run is still on record, with what that tells."""
+    try:
+        document = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadInput(f"{path} cannot be read as a transcript: {error}.", fix="Name a saved conversation.") from None
+    turns = document.get("turns") if isinstance(document, dict) else None
+    if not isinstance(turns, list) or document.get("schema_version") != TRANSCRIPT_SCHEMA:
+        raise BadInput(
+            f"{path} is no {TRANSCRIPT_SCHEMA}.", fix="Name a file of chat-transcripts, a run, or the folder of one."
+        )
+    asked: list[str] = []
+    for number, turn in enumerate(turns, start=1):
+        if not isinstance(turn, dict) or not isinstance(turn.get("question"), str):
+            raise BadInput(f"{path}: turn {number} has no `question`.", fix="Use the file as it was saved.")
+        yield _turn(engine, turn, tuple(asked), number)
+        asked.append(turn["question"])
+
+
+def _turn(engine: Engine, turn: dict[str, Any], history: tuple[str, ...], number: int) -> _Recorded:
+    reviewed = turn.get("reviewed")
+    keys = tuple(map(str, reviewed)) if isinstance(reviewed, list) else ()
+    recorded = _Recorded(
+        question=turn["question"],
+        name=str(turn.get("question_id") or f"turn-{number}"),
+        status=turn.get("answer_status") or "ok",
+        cited=tuple(map(str, turn.get("cited_keys") or ())),
+        history=history,
+        pinned=tuple(map(str, turn.get("pinned_keys") or ())),
+        reviewed=keys,
+    )
+    try:
+        known = _run(engine, str(turn["run_id"])) if turn.get("run_id") else None
+    except (NotFound, CitewellError):
+        known = None
+    return replace(known, history=history, name=recorded.name, reviewed=keys) if known else recorded
+
+
+def _cases(one: _Recorded, review: Review) -> Iterator[EvalCase]:
+    """The case and its twin without a planner; where no model planned, the twin alone says it all."""
+    plan = one.pack.query_plan if one.pack else None
+    planned = plan is not None and plan.planner_status not in ("off", "skipped_by_policy")
+    name = _name(one)
+    if planned:
+        assert plan is not None
+        yield _case(
+            one,
+            review,
+            f"{name}-planner-on",
+            disable_planner=False,
+            expect_planner=plan.planner_status,
+            expect_query_variants=tuple(one.query for one in plan.query_variants if one.kind == "planner"),
+        )
+        yield _case(one, review, f"{name}-planner-off", disable_planner=True)
+        return
+    yield _case(one, review, name, expect_concepts=_concepts(one))
+    yield _case(one, review, f"{name}-planner-off", disable_planner=True, expect_concepts=_concepts(one))
+
+
+def _concepts(one: _Recorded) -> tuple[str, ...]:
+    """What the question must be understood to be about; a follow-up takes that from its conversation."""
+    return tuple(concept.name for concept in one.pack.query_plan.required) if one.pack else ()
+
+
+def _case(one: _Recorded, review: Review, name: str, **planning: Any) -> EvalCase:
+    unwanted = set(review.forbid)
+    cited = tuple(key for key in one.cited if key not in unwanted)
+    wanted = _unique((*review.expect, *one.reviewed))
+    rows = _unique(row.source_key for row in one.pack.evidence) if one.pack else ()
+    top = tuple(key for key in rows if key not in unwanted)[:_TOP_KEYS]
+    status = review.status or ("ok" if review.expect and one.status == "no_evidence" else one.status)
+    answered = status in ("ok", "ok_truncated")
+    return EvalCase(
+        question=one.question,
+        id=name,
+        family=one.pack.query_plan.family if one.pack else None,
+        note="proposed from a run; review it, then remove this line",
+        history=one.history,
+        pinned=one.pinned,
+        profile=one.profile if one.profile != "local" else None,  # type: ignore[arg-type]
+        expect_answer_status=status,
+        expect_source_keys=wanted,
+        # What the run found first, where nobody says that it was the wrong thing.
+        any_source_keys=top if review.is_empty and answered else (),
+        expect_citation_source_keys=wanted if wanted and answered else cited if answered and review.is_empty else (),
+        forbid_citation_source_keys=_unique((*review.forbid, *(key for key in one.rejected if key not in one.cited))),
+        expect_text=review.texts,
+        max_unsupported_rate=0.0 if answered else None,
+        **planning,
+    )
+
+
+def _name(one: _Recorded) -> str:
+    words = _WORDS.findall(one.question.casefold())[:6]
+    return f"{'-'.join(words) or 'case'}-{one.name[-8:]}"
+
+
+def as_yaml(cases: Sequence[EvalCase], *, indent: int = 0, head: bool = True) -> str:
+    """Cases as a YAML file, or as the items that go on a list."""
+    documents = [msgspec.to_builtins(case) for case in cases]
+    items: str = yaml.safe_dump(documents, sort_keys=False, allow_unicode=True, width=110)
+    left = " " * indent
+    body = "".join(f"{left}{line}\n" if line else "\n" for line in items.splitlines())
+    return f"schema_version: eval_cases.v1\ncases:\n{body}" if head else body
+
+
+def write_cases(cases: Sequence[EvalCase], path: Path) -> None:
+    """Write cases to a new file, or put them after those of a file; nothing that is there is changed."""
+    if not path.exists():
+        _write(path, _as_file(cases, path))
+        return
+    before = load_file(path)
+    known = {one.case.id for one in before.cases}
+    if twice := [case.id for case in cases if case.id in known]:
+        raise BadInput(f"{path} has a case {twice[0]} already.", fix="Edit it there, or name another file.")
+    text = path.read_text("utf-8-sig")
+    after = _appended_json(text, cases) if path.suffix == ".json" else _appended_yaml(text, cases)
+    aside = path.with_name(f".{path.stem}.new{path.suffix}")
+    _write(aside, after)
+    try:
+        held = [one.case for one in load_file(aside).cases]
+        if held != [*(one.case for one in before.cases), *cases]:
+            raise BadInput(f"Cases cannot be added to {path} as it is written.", fix="Name another file.")
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _as_file(cases: Sequence[EvalCase], path: Path) -> str:
+    if path.suffix == ".json":
+        document = {"schema_version": "eval_cases.v1", "cases": msgspec.to_builtins(list(cases))}
+        return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+    if path.suffix not in (".yaml", ".yml"):
+        raise BadInput(f"{path.name} does not say what to write.", fix="Let it end in .yaml or .json.")
+    return as_yaml(cases)
+
+
+def _appended_json(text: str, cases: Sequence[EvalCase]) -> str:
+    document = msgspec.json.decode(text)
+    entries = document if isinstance(document, list) else document["cases"]
+    entries += msgspec.to_builtins(list(cases))
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+
+
+def _appended_yaml(text: str, cases: Sequence[EvalCase]) -> str:
+    """The items after the last one, in its column: comments and layout of what is there stay."""
+    items = re.findall(r"^( *)- ", text, re.MULTILINE)
+    indent = min(map(len, items), default=0)
+    return text.rstrip("\n") + "\n" + as_yaml(cases, indent=indent, head=False)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}.", fix="Name another file.") from None

@@ -1,0 +1,129 @@
+"""A report of a suite as files: a page for people, JUnit XML for machines. Pure: both return bytes.
+
+The page stands alone: no script, nothing fetched, and what notes and questions say is text on it and never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
+
+from citewell.domain.eval_reports import EvalArm, EvalCaseReport, EvalReport
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 0; }
+.case { border: 1px solid #ddd; border-left-width: 6px; border-radius: 4px; padding: .7rem 1rem; margin: .7rem 0; }
+.failed { border-left-color: #b3261e; } .passed { border-left-color: #2e7d32; } .skipped { border-left-color: #8a8a8a; }
+.why { margin: .3rem 0; } code { background: #f2f2f2; padding: 0 .25rem; overflow-wrap: anywhere; }
+table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; }
+td, th { border: 1px solid #ddd; padding: .15rem .5rem; text-align: left; vertical-align: top; }
+summary { cursor: pointer; } .dim { color: #666; }
+@media (prefers-color-scheme: dark) {
+ body { background: #161616; color: #e6e6e6; } code { background: #2a2a2a; } .case, td, th { border-color: #3a3a3a; }
+ .dim { color: #a0a0a0; } a { color: #9cc4ff; } }
+"""
+
+
+def html_report(report: EvalReport) -> bytes:
+    """The report as one page, failures first and open."""
+    head = f"eval {report.kind}: {report.passed} passed, {report.failed} failed, {report.skipped} skipped"
+    parts = [
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(head)}</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{_STYLE}</style><h1>{escape(head)}</h1>",
+        f'<p class="dim">{len(report.cases)} cases in {report.seconds:.1f} s; runs are in '
+        f"<code>{escape(report.data_dir)}</code></p>",
+    ]
+    for title, names in (("Regressions", report.regressions), ("Fixed", report.fixed), ("Gone", report.gone)):
+        if names:
+            parts.append(f"<p><strong>{title}:</strong> {escape(', '.join(names))}</p>")
+    parts += [_case_html(case) for case in report.cases]
+    return "\n".join(parts).encode("utf-8", "replace") + b"\n"
+
+
+def _case_html(case: EvalCaseReport) -> str:
+    is_open = " open" if case.status == "failed" else ""
+    place = f"{Path(case.file).name}:{case.line}"
+    mark = " regression" if case.is_regression else ""
+    head = (
+        f'<section class="case {case.status}"><details{is_open}><summary><strong>{escape(case.id)}</strong> '
+        f'<span class="dim">{case.status}{mark} · {escape(case.family)} · {escape(place)}</span><br>'
+        f"{escape(case.question)}</summary>"
+    )
+    return head + "".join(_arm_html(arm) for arm in case.arms) + "</details></section>"
+
+
+def _arm_html(arm: EvalArm) -> str:
+    parts = [f"<h2>{arm.arm.replace('_', ' ')}: {arm.status}</h2>"]
+    if arm.reason:
+        parts.append(f'<p class="dim">{escape(arm.reason)}</p>')
+    parts += [f'<p class="why"><code>{escape(one.assertion)}</code> {escape(one.message)}</p>' for one in arm.failures]
+    if arm.run_id:
+        link = Path(arm.trace_path).absolute().as_uri() + "/run.md" if arm.trace_path else ""
+        trace = f" · <a href={quoteattr(link)}>trace</a>" if link else ""
+        parts.append(
+            f'<p class="dim">{escape(arm.answer_status or "")} · {escape(arm.stop_reason or "")} · '
+            f"{arm.latency_ms:.0f} ms · run <code>{escape(arm.run_id)}</code>{trace}</p>"
+        )
+    if arm.planner:
+        said = f"planner {arm.planner.planner} ({arm.planner.status}), family {arm.planner.family}"
+        said += f": {arm.planner.error}" if arm.planner.error else ""
+        parts.append(f'<p class="dim">{escape(said)}</p>')
+    if arm.top:
+        rows = "".join(
+            f"<tr><td><code>{escape(row.source_key)}</code><td>{row.score:.3f}"
+            f"<td>{escape(', '.join(f'{name} {value:g}' for name, value in row.signals.items()))}"
+            f"<td>{escape(', '.join(row.missing_terms))}</tr>"
+            for row in arm.top
+        )
+        parts.append(f"<table><tr><th>best rows<th>score<th>signals<th>missing</tr>{rows}</table>")
+    return "".join(parts)
+
+
+def junit_report(report: EvalReport) -> bytes:
+    """The report as JUnit XML: an arm of a case is one test."""
+    root = ElementTree.Element("testsuites", name="citewell eval")
+    tests = [(case, arm) for case in report.cases for arm in case.arms if arm.status != "shown"]
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=f"eval {report.kind}",
+        tests=str(len(tests)),
+        failures=str(sum(arm.status == "failed" for _, arm in tests)),
+        skipped=str(sum(arm.status == "skipped" for _, arm in tests)),
+        time=f"{report.seconds:.3f}",
+    )
+    for case, arm in tests:
+        test = ElementTree.SubElement(
+            suite,
+            "testcase",
+            name=_xml(f"{case.id} ({arm.arm})"),
+            classname=_xml(f"{Path(case.file).stem}.{case.family}"),
+            file=_xml(case.file),
+            line=str(case.line),
+            time=f"{arm.latency_ms / 1000:.3f}",
+        )
+        if arm.status == "failed":
+            message = "; ".join(f"{one.assertion}: {one.message}" for one in arm.failures)
+            ElementTree.SubElement(test, "failure", message=_xml(message)).text = _xml("\n".join(_told(case, arm)))
+        elif arm.status == "skipped":
+            ElementTree.SubElement(test, "skipped", message=_xml(arm.reason))
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _told(case: EvalCaseReport, arm: EvalArm) -> Iterator[str]:
+    yield case.question
+    yield from (f"{one.assertion}: {one.message}" for one in arm.failures)
+    if arm.trace_path:
+        yield f"trace: {arm.trace_path}"
+
+
+def _xml(text: str) -> str:
+    """Text without what XML cannot hold."""
+    return "".join(char if char in "\t\n" or (char >= " " and char.isprintable()) else "\ufffd" for char in text)

@@ -1,0 +1,305 @@
+"""Running eval cases through the public Engine: each with and without a planning model, failures first.
+
+The arm without a planner always runs: it is the baseline. The arm with one is skipped where no model is set. Cases
+over a corpus of their own (`corpus:`) are asked in a data folder beside the user's, which is kept, so that the runs of
+a failure can be looked at and the next time only what changed is indexed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from citewell.app import Engine, PackOptions, open_engine
+from citewell.domain.documents import SOURCE_TYPES, SourceType
+from citewell.domain.errors import BadInput, CitewellError, Unavailable
+from citewell.domain.eval_cases import Earlier, EvalCase
+from citewell.domain.eval_reports import (
+    ArmName,
+    ArmStatus,
+    CaseStatus,
+    EvalArm,
+    EvalCaseReport,
+    EvalFailure,
+    EvalKind,
+    EvalProgress,
+    EvalReport,
+    PlannerNote,
+    TopRow,
+)
+from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import Filters, checked_filters
+from citewell.domain.runs import Conversation, ModelChoice, PriorQuestion, RunResult
+from citewell.evals.assertions import Asked, failures, not_checked
+from citewell.evals.case_files import LoadedFile, LocatedCase
+from citewell.evals.sample import sample_corpus
+from citewell.models.endpoints import EXTRACTIVE
+from citewell.recording.trace import read_trace
+from citewell.settings import Settings
+
+_TOP = 3
+_ORDER: dict[CaseStatus, int] = {"failed": 0, "skipped": 1, "passed": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteOptions:
+    """What a caller may choose about a suite."""
+
+    kind: EvalKind = "research"
+    collections: tuple[str, ...] = ()
+    with_planner: bool = True
+
+
+def run_suite(
+    files: Sequence[LoadedFile], settings: Settings, options: SuiteOptions
+) -> Iterator[EvalProgress | EvalReport]:
+    """Ask every case; the report comes last."""
+    started = time.perf_counter()
+    total = sum(len(file.cases) for file in files)
+    reports: list[EvalCaseReport] = []
+    places: list[str] = []
+    for name, group in _by_corpus(files).items():
+        engine, own = _open(name, settings)
+        places.append(str(engine.settings.data_dir))
+        try:
+            if own is not None:
+                yield EvalProgress(len(reports), total, f"indexing {own.name}")
+                _index(engine, own)
+            for file in group:
+                collections = options.collections or ((file.collection,) if file.collection and own is None else ())
+                for one in file.cases:
+                    yield EvalProgress(len(reports), total, one.case.id)
+                    reports.append(_run_case(engine, one, options, collections))
+        finally:
+            engine.close()
+    ordered = sorted(reports, key=lambda report: _ORDER[report.status])
+    counts = {status: sum(report.status == status for report in reports) for status in _ORDER}
+    yield EvalReport(
+        kind=options.kind,
+        passed=counts["passed"],
+        failed=counts["failed"],
+        skipped=counts["skipped"],
+        seconds=round(time.perf_counter() - started, 2),
+        cases=tuple(ordered),
+        data_dir=", ".join(places),
+    )
+
+
+def _by_corpus(files: Sequence[LoadedFile]) -> dict[str, list[LoadedFile]]:
+    """Files that ask about the same corpus together; its name, or empty for the one of the data folder."""
+    groups: dict[str, list[LoadedFile]] = {}
+    for file in files:
+        name = file.corpus
+        if name and name != "sample":
+            name = str((file.path.parent / name).resolve())
+            if not Path(name).is_dir():
+                raise BadInput(f"{file.path}: the corpus {file.corpus} is no folder.", fix="Name one, or `sample`.")
+        groups.setdefault(name, []).append(file)
+    return groups
+
+
+def _open(name: str, settings: Settings) -> tuple[Engine, Path | None]:
+    """The engine of a corpus, and the folder that is to be indexed first where it is not the user's own."""
+    if not name:
+        return open_engine(settings), None
+    root = sample_corpus() if name == "sample" else Path(name)
+    return corpus_engine(root, settings), root
+
+
+def corpus_engine(root: Path, settings: Settings) -> Engine:
+    """An engine for a folder that is not the user's corpus, in a data folder of its own beside theirs."""
+    mark = hashlib.sha256(str(root).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    place = settings.data_dir / "evals" / f"{root.name}-{mark}"
+    return open_engine(replace(settings, data_dir=place, database_url=""))
+
+
+def _index(engine: Engine, root: Path) -> None:
+    collection = "skelday" if root == sample_corpus() else root.name
+    for _ in engine.add(root, collection=collection):
+        pass
+    if engine.settings.embeddings == "on":
+        for _ in engine.encode():
+            pass
+
+
+def _run_case(engine: Engine, one: LocatedCase, options: SuiteOptions, collections: tuple[str, ...]) -> EvalCaseReport:
+    arms = tuple(_arms(engine, one.case, options, collections))
+    held = [arm.status for arm in arms if arm.status != "shown"]
+    status: CaseStatus = "failed" if "failed" in held else "passed" if "passed" in held else "skipped"
+    family: str = one.case.family or ""
+    family = family or next((arm.planner.family for arm in arms if arm.planner), "general")
+    return EvalCaseReport(one.case.id, str(one.file), one.line, one.case.question, family, status, arms)
+
+
+def _arms(engine: Engine, case: EvalCase, options: SuiteOptions, collections: tuple[str, ...]) -> Iterator[EvalArm]:
+    off = _arm(engine, case, options.kind, "planner_off", collections)
+    if case.disable_planner is False and off.status != "skipped":
+        off = replace(off, status="shown", failures=())
+    yield off
+    if case.disable_planner is True:
+        return
+    if not options.with_planner:
+        yield EvalArm("planner_on", "skipped", "only the arm without a planner was asked for")
+    elif reason := _no_planner(engine.settings, case):
+        yield EvalArm("planner_on", "skipped", reason)
+    else:
+        yield _arm(engine, case, options.kind, "planner_on", collections)
+
+
+def _no_planner(settings: Settings, case: EvalCase) -> str:
+    named = case.planner_model or settings.planner_model or settings.model
+    if named in ("", EXTRACTIVE):
+        return "no model is set that could plan (CITEWELL_PLANNER_MODEL)"
+    return ""
+
+
+def _arm(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> EvalArm:
+    try:
+        asked = _ask(engine, case, kind, arm, collections)
+    except (BadInput, Unavailable) as error:
+        if arm == "planner_on":
+            return EvalArm(arm, "skipped", f"the planning model cannot be asked: {error.message}")
+        return EvalArm(arm, "failed", failures=(EvalFailure("run", f"{error.message} {error.fix}".strip()),))
+    except CitewellError as error:
+        return EvalArm(arm, "failed", failures=(EvalFailure("run", f"{error.message} {error.fix}".strip()),))
+    found = failures(case, asked, arm)
+    status: ArmStatus = "failed" if found else "passed"
+    result, pack = asked.result, asked.pack
+    return EvalArm(
+        arm=arm,
+        status=status,
+        failures=found,
+        not_checked=not_checked(case, asked, arm),
+        run_id=result.run_id if result else None,
+        trace_path=str(engine.settings.data_dir / result.trace_path) if result and result.trace_path else None,
+        latency_ms=round(asked.latency_ms, 1),
+        answer_status=result.answer_status if result else None,
+        stop_reason=result.stop_reason if result else None,
+        cited_keys=tuple(dict.fromkeys(one.source_key for one in result.citations)) if result else (),
+        evidence_keys=tuple(row.source_key for row in pack.evidence) if pack else (),
+        top=_top(pack),
+        planner=_planner_note(pack),
+    )
+
+
+def _ask(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> Asked:
+    """Put the question as the case says; the clock runs from asking to the result."""
+    filters = _filters(case, collections)
+    with_planner = arm == "planner_on"
+    models = ModelChoice(planner=with_planner, planner_model=case.planner_model if with_planner else None)
+    conversation = _conversation(case)
+    options = PackOptions(limit=case.limit)
+    started = time.perf_counter()
+    if kind == "mcp":
+        pack = engine.research_pack(
+            case.question,
+            options=options,
+            filters=filters,
+            profile=case.option_profile or "cli",
+            use_model_planner=with_planner,
+            models=models if with_planner else None,
+            conversation=conversation,
+        )
+        return Asked(pack, _since(started))
+    run_id = engine.start_research(
+        case.question,
+        options=options,
+        filters=filters,
+        surface="eval",
+        profile=case.profile or "local",
+        models=models,
+        conversation=conversation,
+    )
+    result = engine.runs.wait(run_id)
+    return Asked(result.pack, _since(started), result, tuple(trace_faults(engine, result)))
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
+
+
+def trace_faults(engine: Engine, result: RunResult) -> Iterator[str]:
+    """What is wrong with the record of a run: every one leaves a sound trace that says what its result says."""
+    if result.trace_path is None:
+        yield "the run left no trace"
+        return
+    try:
+        trace = read_trace(engine.settings.data_dir / result.trace_path)
+    except CitewellError as error:
+        yield error.message
+        return
+    document = trace.document
+    if (document.run_id, document.surface, document.question) != (result.run_id, "eval", result.question):
+        yield "the trace tells of another run"
+    if (document.stop_reason, document.synthesis.status) != (result.stop_reason, result.answer_status):
+        yield "the trace tells of another end than the result"
+    if [event.sequence for event in trace.events] != list(range(len(trace.events))):
+        yield "events of the trace are missing"
+    if trace.events[-1].kind != "run_finished":
+        yield f"the trace ends with {trace.events[-1].kind}"
+    if not result.flow.holds:
+        yield f"cited without having been found: {', '.join(result.flow.strays)}"
+    yield from _quotes_that_differ(engine, result)
+
+
+def _quotes_that_differ(engine: Engine, result: RunResult) -> Iterator[str]:
+    for citation in result.citations:
+        place = f"{citation.source_key}@{citation.span.content_hash}"
+        (document,) = engine.get([place], content_mode="full").documents
+        if (document.text or "")[citation.span.start : citation.span.end] != citation.quote:
+            yield f"the quotation of {citation.source_key} is not what stands there"
+
+
+def _filters(case: EvalCase, collections: tuple[str, ...]) -> Filters:
+    if unknown := [kind for kind in case.source_types if kind not in SOURCE_TYPES]:
+        raise BadInput(f"There is no source type {unknown[0]}.", fix=f"Choose from: {', '.join(SOURCE_TYPES)}.")
+    return checked_filters(
+        Filters(
+            source_types=tuple(cast(SourceType, kind) for kind in case.source_types),
+            tags=case.filter_tags,
+            collections=case.collections or collections,
+        )
+    )
+
+
+def _conversation(case: EvalCase) -> Conversation | None:
+    if not case.history and not case.pinned:
+        return None
+    asked = tuple(
+        PriorQuestion(prior.id or f"q{number}", prior.question)
+        if isinstance(prior, Earlier)
+        else PriorQuestion(f"q{number}", prior)
+        for number, prior in enumerate(case.history, start=1)
+    )
+    return Conversation(asked, case.pinned)
+
+
+def _top(pack: ResearchPack | None) -> tuple[TopRow, ...]:
+    return tuple(
+        TopRow(
+            row.source_key,
+            round(row.score, 4),
+            {signal.name: round(signal.value, 4) for signal in row.signals},
+            row.missing_terms,
+        )
+        for row in (pack.evidence[:_TOP] if pack else ())
+    )
+
+
+def _planner_note(pack: ResearchPack | None) -> PlannerNote | None:
+    if pack is None:
+        return None
+    plan = pack.query_plan
+    return PlannerNote(
+        planner=plan.planner,
+        status=plan.planner_status,
+        family=plan.family,
+        model=plan.planner_model,
+        error=plan.planner_error,
+        variants=tuple(f"{variant.kind}: {variant.query}" for variant in plan.query_variants),
+        concepts=tuple(concept.name for concept in plan.concepts if concept.required),
+    )

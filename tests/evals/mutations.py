@@ -1,0 +1,55 @@
+"""Deliberate damage to the engine, by name: what the shipped cases must notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from citewell.retrieval import rerank, rows
+from citewell.synthesis import extract, prompt
+from citewell.synthesis.checking import claim
+
+Damage = Callable[[pytest.MonkeyPatch], None]
+
+
+def ranking_weight(patch: pytest.MonkeyPatch) -> None:
+    """What a question names speaks against a row."""
+    patch.setattr(rerank, "_MATCHED", {role: -weight * 20 for role, weight in rerank._MATCHED.items()})
+
+
+def window(patch: pytest.MonkeyPatch) -> None:
+    """Every document is shown from where it begins."""
+
+    def head(text: str, *_: Any) -> tuple[int, int]:
+        return 0, min(len(text), 700)
+
+    patch.setattr(rows, "best_window", head)
+    patch.setattr(rows, "wider_window", head, raising=False)
+
+
+def answer_gate(patch: pytest.MonkeyPatch) -> None:
+    """Whatever comes nearest is quoted as an answer."""
+    patch.setattr(extract, "LIKELY", 0.0)
+
+
+def answer_gate_shut(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is sure enough to be quoted."""
+    patch.setattr(extract, "LIKELY", 1.01)
+
+
+def verdict_threshold(patch: pytest.MonkeyPatch) -> None:
+    """Words of a claim that are not in the quote no longer count, in either of the two places that look."""
+    patch.setattr(claim, "PARTIAL_AT", 0.0)
+    patch.setattr(claim, "differs_in_wording", lambda alignment: "")
+
+
+def verdict_threshold_shut(patch: pytest.MonkeyPatch) -> None:
+    """No claim is ever supported enough."""
+    patch.setattr(claim, "PARTIAL_AT", 1.01)
+
+
+def prompt_without_rules(patch: pytest.MonkeyPatch) -> None:
+    """The writing model is not told to put a mark behind each sentence."""
+    patch.setattr(prompt, "_RULES", "You answer a question.\n")

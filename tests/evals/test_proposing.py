@@ -1,0 +1,131 @@
+"""`eval propose`: from a bad run to a case that fails until the answer is right, without a sentence of the answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from citewell.app import Engine
+from citewell.domain.errors import BadInput
+from citewell.domain.eval_reports import EvalReport
+from citewell.domain.runs import Conversation, PriorQuestion, RunResult
+from citewell.evals.case_files import load_cases
+from citewell.evals.proposing import Review, as_yaml, propose, write_cases
+from citewell.evals.suite import SuiteOptions, run_suite
+
+NOTES = {
+    "lamp.md": "# The lamp\n\nThe lamp of Holm burned colza oil until 1871.\n",
+    "oil.md": "# Paraffin\n\nParaffin came to Holm in 1872 and was cheaper than colza.\n",
+}
+LAMP, OIL = "note:vault/lamp", "note:vault/oil"
+QUESTION = "Which oil did the lamp of Holm burn?"
+
+
+def ask(engine: Engine, question: str = QUESTION, conversation: Conversation | None = None) -> RunResult:
+    return engine.runs.wait(engine.start_research(question, conversation=conversation))
+
+
+def asked_again(engine: Engine, *files: Path) -> EvalReport:
+    *_, report = run_suite(load_cases(files), engine.settings, SuiteOptions())
+    assert isinstance(report, EvalReport)
+    return report
+
+
+def test_what_a_run_did_becomes_a_case_that_passes_and_its_twin(tmp_path: Path, corpus: Engine) -> None:
+    result = ask(corpus)
+    cases = propose(corpus, "last", Review())
+    assert [case.disable_planner for case in cases] == [None, True]
+    assert cases[0].expect_answer_status == "ok"
+    assert cases[0].expect_citation_source_keys == (LAMP,)
+    path = tmp_path / "cases.yaml"
+    write_cases(cases, path)
+    report = asked_again(corpus, path)
+    assert (report.passed, report.failed) == (2, 0)
+    assert cases == propose(corpus, str(corpus.settings.data_dir / str(result.trace_path)), Review())
+
+
+def test_no_sentence_of_the_answer_and_no_quotation_is_kept(corpus: Engine) -> None:
+    result = ask(corpus)
+    text = as_yaml(propose(corpus, result.run_id, Review()))
+    held = [sentence.text for sentence in result.sentences] + [citation.quote for citation in result.citations]
+    assert held
+    assert not [one for one in held if one in text or "colza" in text]
+
+
+def test_what_a_reviewer_says_instead_fails_until_it_is_so(tmp_path: Path, corpus: Engine) -> None:
+    ask(corpus)
+    path = tmp_path / "cases.yaml"
+    write_cases(propose(corpus, "last", Review(expect=(OIL,), forbid=(LAMP,))), path)
+    report = asked_again(corpus, path)
+    assert report.failed == 2
+    assert {one.assertion for one in report.cases[0].arms[0].failures} == {
+        "expect_citation_source_keys",
+        "forbid_citation_source_keys",
+    }
+
+
+def test_a_follow_up_keeps_the_questions_before_it(corpus: Engine) -> None:
+    ask(corpus, "And until when?", Conversation((PriorQuestion("q1", QUESTION),)))
+    assert propose(corpus, "last", Review())[0].history == (QUESTION,)
+
+
+def test_more_cases_go_after_those_of_a_file_and_its_comments_stay(tmp_path: Path, corpus: Engine) -> None:
+    path = tmp_path / "cases.yaml"
+    path.write_text("# mine\ncases:\n  - id: a  # the first\n    question: Why?\n    min_evidence: 0\n", "utf-8")
+    ask(corpus)
+    cases = propose(corpus, "last", Review())
+    write_cases(cases, path)
+    text = path.read_text("utf-8")
+    assert text.startswith("# mine\ncases:\n  - id: a  # the first\n")
+    assert [one.case for one in load_cases([path])[0].cases][1:] == cases
+    with pytest.raises(BadInput, match="already"):
+        write_cases(cases, path)
+    assert path.read_text("utf-8") == text
+
+
+def test_a_file_that_cannot_be_added_to_is_left_alone(tmp_path: Path, corpus: Engine) -> None:
+    path = tmp_path / "cases.yaml"
+    before = "cases: [{id: a, question: Why, min_evidence: 0}]\nabout: mine\n"
+    path.write_text(before, "utf-8")
+    ask(corpus)
+    with pytest.raises(BadInput):
+        write_cases(propose(corpus, "last", Review()), path)
+    assert path.read_text("utf-8") == before
+    assert list(tmp_path.glob(".*.yaml")) == []
+
+
+def test_every_turn_of_a_conversation_becomes_a_case(tmp_path: Path, corpus: Engine) -> None:
+    result = ask(corpus)
+    turns = [
+        {"question_id": "q1", "question": QUESTION, "run_id": result.run_id, "answer_status": "ok", "cited_keys": []},
+        {
+            "question_id": "q2",
+            "question": "And until when?",
+            "run_id": "20200101T000000-00000000",
+            "answer_status": "ok",
+            "cited_keys": [OIL],
+            "pinned_keys": [],
+            "reviewed": [LAMP],
+        },
+    ]
+    path = tmp_path / "monday.json"
+    path.write_text(json.dumps({"schema_version": "chat_transcript.v1", "turns": turns}), "utf-8")
+    cases = propose(corpus, str(path), Review())
+    assert [(case.question, case.history) for case in cases[::2]] == [
+        (QUESTION, ()),
+        ("And until when?", (QUESTION,)),
+    ]
+    # The run on record says more than the transcript; where it is gone, the transcript and its review remain.
+    assert cases[0].expect_citation_source_keys == (LAMP,)
+    assert cases[2].expect_citation_source_keys == (LAMP,)
+    assert yaml.safe_load(as_yaml(cases))["schema_version"] == "eval_cases.v1"
+
+
+def test_a_file_that_is_no_transcript_is_refused(tmp_path: Path, corpus: Engine) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"turns": 3}', "utf-8")
+    with pytest.raises(BadInput, match=r"chat_transcript\.v1"):
+        propose(corpus, str(path), Review())

@@ -1,0 +1,205 @@
+"""`eval research` and `eval mcp` over a real corpus: each assertion holds or fails for what it says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from citewell.app import Engine
+from citewell.domain.errors import BadInput
+from citewell.domain.eval_cases import ASSERTIONS
+from citewell.domain.eval_reports import EvalKind, EvalReport
+from citewell.evals.baselines import compared, write_baseline
+from citewell.evals.case_files import load_cases
+from citewell.evals.report_files import html_report, junit_report
+from citewell.evals.suite import SuiteOptions, run_suite
+from citewell.settings import Settings
+from runner.scripted_runs import plans
+from support.model_script import says
+from support.model_server import ScriptedModelServer
+
+NOTES = {
+    "lamp.md": "---\ntags: [light/house]\n---\n# The lamp\n\nThe lamp of Holm burned colza oil until 1871.\n",
+    "ferry.md": "# The ferry\n\nThe ferry to Holm runs twice a day in winter.\n",
+    "oil.md": "# Paraffin\n\nParaffin came to Holm in 1872 and was cheaper than colza.\n",
+}
+LAMP, FERRY = "note:vault/lamp", "note:vault/ferry"
+QUESTION = "Which oil did the lamp of Holm burn?"
+
+
+def suite(tmp_path: Path, settings: Settings, cases: list[dict[str, Any]], kind: EvalKind = "research") -> EvalReport:
+    path = tmp_path / "cases.yaml"
+    path.write_text(yaml.safe_dump({"cases": cases}, allow_unicode=True), "utf-8")
+    *_, report = run_suite(load_cases([path]), settings, SuiteOptions(kind))
+    assert isinstance(report, EvalReport)
+    return report
+
+
+HOLDS: dict[str, Any] = {
+    "min_evidence": 1,
+    "expect_source_keys": [LAMP],
+    "any_source_keys": [FERRY, LAMP],
+    "expect_top_keys": ["lamp.md"],
+    "forbid_source_keys": ["note:vault/none"],
+    "expect_exact_tags": ["light/house"],
+    "expect_matched_terms": ["lamp"],
+    "forbid_missing_terms": ["lamp"],
+    "min_retrieval_signals": {"base": 0.1},
+    "expect_planner": False,
+    "expect_query_terms": ["lamp"],
+    "expect_query_variants": ["which oil did the lamp of holm burn? #light/house"],
+    "forbid_query_variants": ["ferry"],
+    "expect_concepts": ["lamp"],
+    "forbid_concepts": ["ferry"],
+    "expect_planner_error_contains": "",
+    "expect_text": ["COLZA oil"],
+    "forbid_text": ["whale"],
+    "max_latency_ms": 600_000,
+    "expect_answer_status": "ok",
+    "expect_citation_source_keys": [LAMP],
+    "forbid_citation_source_keys": [FERRY],
+    "max_unsupported_rate": 0.0,
+    "expect_stop_reason": "enough_evidence",
+    "expect_inspected_keys": [LAMP],
+    "expect_supported": ["The lamp of Holm burned colza oil until 1871."],
+    "forbid_supported": ["The lamp of Holm burned colza oil until 1891."],
+    "answers": ["colza||rapeseed"],
+    "gold": [{"path": "lamp.md", "quote": "burned colza oil"}],
+    "answerable": True,
+}
+FAILS: dict[str, Any] = {
+    "min_evidence": 9,
+    "expect_source_keys": ["note:vault/none"],
+    "any_source_keys": ["note:vault/none"],
+    "expect_top_keys": [FERRY],
+    "forbid_source_keys": ["lamp.md"],
+    "expect_exact_tags": ["other"],
+    "expect_matched_terms": ["whale"],
+    "min_retrieval_signals": {"base": 1e9},
+    "expect_planner": True,
+    "expect_query_terms": ["ferry"],
+    "expect_query_variants": ["ferry"],
+    "forbid_query_variants": ["which oil did the lamp of holm burn? #light/house"],
+    "expect_concepts": ["ferry"],
+    "forbid_concepts": ["lamp"],
+    "expect_planner_error_contains": "timeout",
+    "expect_text": ["whale"],
+    "forbid_text": ["colza"],
+    "max_latency_ms": 0,
+    "expect_answer_status": "no_evidence",
+    "expect_citation_source_keys": [FERRY],
+    "forbid_citation_source_keys": [LAMP],
+    "expect_stop_reason": "no_evidence",
+    "expect_inspected_keys": ["note:vault/none"],
+    "expect_supported": ["The lamp of Holm burned colza oil until 1891."],
+    "forbid_supported": ["The lamp of Holm burned colza oil until 1871."],
+    "answers": ["whale"],
+    "gold": [{"path": "ferry.md"}],
+    "answerable": False,
+}
+# Asked of what lacks the term, and of an answer that a model wrote.
+FAILS_ELSEWHERE = {"forbid_missing_terms", "max_unsupported_rate"}
+
+
+def test_every_assertion_is_tried_both_ways() -> None:
+    assert set(HOLDS) == set(ASSERTIONS)
+    assert set(FAILS) | FAILS_ELSEWHERE == set(ASSERTIONS)
+
+
+def test_each_assertion_holds_or_fails_for_itself(tmp_path: Path, corpus: Engine) -> None:
+    tagged = f"{QUESTION} #light/house"
+    cases = [
+        {"id": f"{name} {what}", "question": tagged, "disable_planner": True, name: value}
+        for what, values in (("holds", HOLDS), ("fails", FAILS))
+        for name, value in values.items()
+        # Nothing is asserted by an empty text; the other way round it is.
+        if value != ""
+    ]
+    report = suite(tmp_path, corpus.settings, cases)
+    assert {case.id: [one.assertion for one in case.arms[0].failures] for case in report.cases} == {
+        case["id"]: [case["id"].split()[0]] if case["id"].endswith("fails") else [] for case in cases
+    }
+    assert (report.passed, report.failed) == (len(HOLDS) - 1, len(FAILS))
+    assert [case.status for case in report.cases][: report.failed] == ["failed"] * report.failed
+
+
+def test_a_term_that_the_best_row_lacks_is_seen(tmp_path: Path, corpus: Engine) -> None:
+    case = {"question": "Which whale oil did the lamp of Holm burn?", "forbid_missing_terms": ["whale"]}
+    report = suite(tmp_path, corpus.settings, [case], "mcp")
+    assert [one.assertion for one in report.cases[0].arms[0].failures] == ["forbid_missing_terms"]
+
+
+def test_the_arm_with_a_planner_is_skipped_where_no_model_is_set(tmp_path: Path, corpus: Engine) -> None:
+    report = suite(
+        tmp_path,
+        corpus.settings,
+        [
+            {"id": "both", "question": QUESTION, "min_evidence": 1},
+            {"id": "on", "question": QUESTION, "min_evidence": 99, "disable_planner": False},
+            {"id": "off", "question": QUESTION, "min_evidence": 1, "disable_planner": True},
+        ],
+    )
+    assert {case.id: (case.status, [(arm.arm, arm.status) for arm in case.arms]) for case in report.cases} == {
+        "both": ("passed", [("planner_off", "passed"), ("planner_on", "skipped")]),
+        "on": ("skipped", [("planner_off", "shown"), ("planner_on", "skipped")]),
+        "off": ("passed", [("planner_off", "passed")]),
+    }
+    assert (report.passed, report.failed, report.skipped) == (2, 0, 1)
+
+
+def test_both_arms_run_where_a_model_plans(tmp_path: Path, corpus: Engine) -> None:
+    reply = json.dumps({"variants": ["colza lamp fuel"], "concepts": []})
+    with ScriptedModelServer(plans(says(reply), "")) as server:
+        settings = replace(corpus.settings, planner_model="openai:test", model_base_url=server.base_url)
+        case = {"question": "How did they come to keep the lamp of Holm lit, and with which oil?", "min_evidence": 1}
+        report = suite(tmp_path, settings, [{**case, "expect_planner": True}], "mcp")
+    arms = {arm.arm: arm for arm in report.cases[0].arms}
+    assert arms["planner_on"].planner is not None
+    assert (arms["planner_on"].planner.model, arms["planner_on"].planner.error) == ("test", None)
+    assert (arms["planner_on"].status, arms["planner_on"].failures) == ("passed", ())
+    assert arms["planner_off"].status == "passed"
+    assert arms["planner_off"].not_checked == ("expect_planner",)
+
+
+def test_a_run_of_a_case_leaves_a_trace_that_the_report_names(tmp_path: Path, corpus: Engine) -> None:
+    report = suite(tmp_path, corpus.settings, [{"question": QUESTION, "expect_text": ["whale"]}])
+    arm = report.cases[0].arms[0]
+    assert arm.trace_path is not None
+    assert Path(arm.trace_path, "run.md").exists()
+    page = html_report(report).decode()
+    assert "run.md" in page
+    assert "the answer lacks “whale”" in page
+    (test, _) = ElementTree.fromstring(junit_report(report)).iter("testcase")
+    failure = test.find("failure")
+    assert failure is not None
+    assert "whale" in failure.attrib["message"]
+
+
+def test_the_page_shows_what_a_question_says_as_text(tmp_path: Path, corpus: Engine) -> None:
+    hostile = "Which oil? <script>alert(1)</script>\u202e & \x07"
+    report = suite(tmp_path, corpus.settings, [{"question": hostile, "expect_text": ["whale"]}], "mcp")
+    assert "<script" not in html_report(report).decode()
+    ElementTree.fromstring(junit_report(report))
+
+
+def test_what_passed_before_and_fails_now_is_a_regression(tmp_path: Path, corpus: Engine) -> None:
+    cases: list[dict[str, Any]] = [
+        {"id": "a", "question": QUESTION, "min_evidence": 1},
+        {"id": "b", "question": QUESTION, "min_evidence": 99},
+    ]
+    path = tmp_path / "baseline.json"
+    first = compared(suite(tmp_path, corpus.settings, cases, "mcp"), path)
+    assert (first.regressions, path.exists()) == ((), True)
+    cases = [{**cases[0], "min_evidence": 99}, {**cases[1], "min_evidence": 1}]
+    second = compared(suite(tmp_path, corpus.settings, cases, "mcp"), path)
+    assert (second.regressions, second.fixed, second.cases[0].is_regression) == (("a",), ("b",), True)
+    write_baseline(second, path)
+    assert compared(second, path).regressions == ()
+    with pytest.raises(BadInput, match="eval mcp"):
+        compared(replace(second, kind="research"), path)
