@@ -52,10 +52,10 @@ def test_what_was_saved_is_found_with_what_and_where_it_is(
         source_type=row["source_type"],
         kind=row["kind"],
         role=row["role"],
-        heading=where["heading"],
-        page=where["page"],
+        heading=where.get("heading"),
+        page=where.get("page"),
         tags=tuple(row["user_tags"]),
-        url=row["url"],
+        url=row.get("url"),
     )
     assert shown == thing
     assert row["missing_terms"] == []

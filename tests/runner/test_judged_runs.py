@@ -107,8 +107,8 @@ def test_a_judge_that_cannot_be_used_leaves_the_rules_and_a_warning(bench: Bench
 @pytest.mark.slow
 def test_a_repair_asks_only_of_what_is_new(bench: Bench, tmp_path: Path) -> None:
     folder = write_judge(tmp_path / "toy", WEIGHTS)
-    invented = f"{GOOD} The oil cost 900 pounds {{oil}}."
-    events, _, _ = bench.run(writes(invented, f"{GOOD} Leith sent the oil {{oil}}."), judge=str(folder))
+    false = f"{GOOD} The lamp was not lit by Josiah Pell on 14 November 1859 {{lit}}."
+    events, _, _ = bench.run(writes(false, f"{GOOD} Leith sent the oil {{oil}}."), judge=str(folder))
     first, second = of_kind(events, "JudgeClaims")
     assert len(first["body"]["pairs"]) == 2
     assert [pair["claim"] for pair in second["body"]["pairs"]] == ["Leith sent the oil."]
