@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Variant, VariantKind
 
-# Some of the question's own words, without the rest.
-_SAYING_LESS: frozenset[VariantKind] = frozenset({"content", "anchors"})
+# Some of the question's own words, without the rest; or with other spellings, which the question itself was searched
+# with too.
+_SAYING_LESS: frozenset[VariantKind] = frozenset({"content", "anchors", "spelling"})
 
 
 @dataclass(frozen=True, slots=True)

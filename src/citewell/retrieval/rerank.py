@@ -13,10 +13,10 @@ from citewell.domain.evidence import Signal
 from citewell.domain.queries import Concept, ConceptRole
 from citewell.retrieval.hybrid import LaneRow
 
-# Small, since the words of a concept are in the base already: larger ones made packs rank worse than plain search on
-# every public collection.
-_MATCHED: dict[ConceptRole, float] = {"anchor": 0.03, "content": 0.002, "intent": 0.001, "frame": 0.0}
-_MISSING: dict[ConceptRole, float] = {"anchor": -0.04, "content": -0.002, "intent": 0.0, "frame": 0.0}
+# Only for names, and small, since the words of a concept are in the base already: more made packs rank worse than
+# plain search on public collections.
+_MATCHED: dict[ConceptRole, float] = {"anchor": 0.03, "content": 0.0002, "intent": 0.0001, "frame": 0.0}
+_MISSING: dict[ConceptRole, float] = {"anchor": -0.04, "content": -0.0002, "intent": 0.0, "frame": 0.0}
 # What was asked for exactly (a quoted phrase, a handle, a tag) is there or not: ranking by words does not see it.
 _EXACT, _NOT_EXACT = 0.12, -0.15
 _ALL_REQUIRED = 0.01
