@@ -5,48 +5,34 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+import signal
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
-import uvicorn
 from mcp import Client
-from starlette.applications import Starlette
-from starlette.routing import Route
 
-from citewell import Citewell
-from citewell.surfaces.mcp.http import http_app
-from support.mcp_client import Era, error_of, text_of
+from support.mcp_client import Era, command, error_of, text_of
+from surfaces.test_cli import Program
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def port(sample: Any) -> Iterator[int]:
-    """A server on a free port of the loopback, that is called by its address and by nothing else."""
-    config = uvicorn.Config(lambda: None, port=0, log_level="error")
-    listening = config.bind_socket()
-    number: int = listening.getsockname()[1]
-    with Citewell(sample.data) as cw:
-        mounted = http_app(cw, hosts=frozenset({f"127.0.0.1:{number}"}))
-
-        @asynccontextmanager
-        async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            async with mounted.lifespan():
-                yield
-
-        app = Starlette(routes=[Route("/mcp", endpoint=mounted.app)], lifespan=lifespan)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2))
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        yield number
-        server.should_exit = True
-        thread.join(20)
-        listening.close()
+def port(sample: Program) -> Iterator[int]:
+    """The program serving on a free port of the loopback; at the end it is asked to go, and goes."""
+    process = subprocess.Popen([*command(sample.data), "--http", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().strip()
+        yield int(address.removeprefix("http://127.0.0.1:").removesuffix("/mcp"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])

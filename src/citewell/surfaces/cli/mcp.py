@@ -10,17 +10,26 @@ from pathlib import Path
 
 import click
 
+from citewell.domain.errors import BadInput
 from citewell.surfaces.cli.console import print_text
 from citewell.surfaces.cli.options import engine
 
 EXIT_CANCELLED = 130
+DEFAULT_PORT = 8478
 
 
 @click.command(short_help="Serve agents over MCP.")
+@click.option(
+    "--http",
+    "over_http",
+    is_flag=True,
+    help="Over HTTP on this machine instead; the first line printed is the address.",
+)
+@click.option("--port", type=click.IntRange(0, 65_535), help="With --http: where (default 8478; 0 picks a free one).")
 @click.option("--install-help", is_flag=True, help="Print ready configuration for the common clients, and exit.")
 @click.option("--print-skill", is_flag=True, help="Print the skill that teaches agents to use it, and exit.")
 @click.pass_context
-def mcp(ctx: click.Context, install_help: bool, print_skill: bool) -> int:
+def mcp(ctx: click.Context, over_http: bool, port: int | None, install_help: bool, print_skill: bool) -> int:
     """Serve agents over the Model Context Protocol on stdin and stdout (docs/mcp.md).
 
     A client starts this program; it ends when the client closes its input and every request is answered.
@@ -28,6 +37,7 @@ def mcp(ctx: click.Context, install_help: bool, print_skill: bool) -> int:
     \b
     Examples:
       citewell mcp --install-help
+      citewell mcp --http --port 8478
       claude mcp add citewell -- citewell mcp
     """
     data_dir: Path | None = ctx.find_root().obj
@@ -41,11 +51,19 @@ def mcp(ctx: click.Context, install_help: bool, print_skill: bool) -> int:
 
         print_text(skill())
         return 0
-    from citewell.surfaces.mcp.stdio import serve_stdio
-
+    if port is not None and not over_http:
+        raise BadInput("--port does nothing without --http.", fix="Add --http.")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="citewell: %(message)s")
     with engine(ctx) as opened:
-        ended = serve_stdio(opened)
+        if over_http:
+            from citewell.surfaces.mcp.http import serve_http
+
+            serve_http(opened, DEFAULT_PORT if port is None else port, lambda url: print(url, flush=True))
+            ended = True
+        else:
+            from citewell.surfaces.mcp.stdio import serve_stdio
+
+            ended = serve_stdio(opened)
     # At once: a thread may still wait for input that nobody will send.
     sys.stderr.flush()
     os._exit(0 if ended else EXIT_CANCELLED)
