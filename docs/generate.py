@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cogapp import Cog
 
+from citewell.settings import setting_fields
 from citewell.surfaces.mcp.guidance import skill
 from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
@@ -22,15 +23,8 @@ PAGES = (
     *(
         f"docs/{name}.md"
         for name in (
-            "commands",
-            "settings",
-            "models",
-            "research-pack",
-            "runs",
-            "python",
-            "questions",
-            "families",
-            "mcp",
+            *("commands", "settings", "models", "research-pack", "runs", "python", "api", "attacks", "questions"),
+            *("families", "mcp"),
         )
     ),
 )
@@ -53,6 +47,24 @@ def stale_skill(*, rewrite: bool) -> list[str]:
     return [str(path.relative_to(ROOT))]
 
 
+def example_settings() -> str:
+    """`.env.example`: every setting with what it means, none of them set."""
+    lines = [
+        "# Settings of Citewell, all with their defaults: copy to .env, and take the mark off what you want to change.",
+        "# `set -a; . ./.env; set +a` puts them into the environment of a shell. Keys belong in no repository.",
+        "",
+        "# where the corpus and the runs live",
+        "#CITEWELL_DATA_DIR=",
+    ]
+    for entry in setting_fields():
+        about = entry.metadata
+        value = "" if about["secret"] or entry.default == "" else str(entry.default)
+        shown = value.lower() if isinstance(entry.default, bool) else value
+        unused = "" if about["used"] else " (not used yet)"
+        lines += ["", f"# {about['doc']}{unused}", f"#{about['env']}={shown}"]
+    return "\n".join(lines) + "\n"
+
+
 def stale_pages(*, rewrite: bool) -> list[str]:
     """Pages whose generated parts differ from the code; rewritten where asked."""
     stale: list[str] = []
@@ -71,7 +83,7 @@ def stale_pages(*, rewrite: bool) -> list[str]:
 
 def stale_schemas(*, rewrite: bool) -> list[str]:
     stale: list[str] = []
-    wanted = schema_files()
+    wanted = {**schema_files(), ROOT / ".env.example": example_settings()}
     for path, text in wanted.items():
         if not path.exists() or path.read_text("utf-8") != text:
             stale.append(str(path.relative_to(ROOT)))

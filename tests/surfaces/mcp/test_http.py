@@ -86,7 +86,9 @@ def test_twenty_clients_with_the_same_ids_get_each_their_own_answers(port: int) 
         ({"content-type": "text/plain"}, 400),
     ],
 )
-def test_a_foreign_page_is_refused_behind_the_gate_too(port: int, headers: dict[str, str], status: int) -> None:
+@pytest.mark.attack("W1")
+@pytest.mark.attack("W2")
+def test_a_foreign_page_is_refused(port: int, headers: dict[str, str], status: int) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     sent = {"accept": "application/json, text/event-stream", "content-type": "application/json", **headers}
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from citewell.domain.errors import BadInput
+from citewell.public import Citewell
 from citewell.surfaces.cli.console import print_text
 from citewell.surfaces.cli.options import engine
 
@@ -56,9 +57,7 @@ def mcp(ctx: click.Context, over_http: bool, port: int | None, install_help: boo
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="citewell: %(message)s")
     with engine(ctx) as opened:
         if over_http:
-            from citewell.surfaces.mcp.http import serve_http
-
-            serve_http(opened, DEFAULT_PORT if port is None else port, lambda url: print(url, flush=True))
+            _serve_http(opened, DEFAULT_PORT if port is None else port)
             ended = True
         else:
             from citewell.surfaces.mcp.stdio import serve_stdio
@@ -67,6 +66,17 @@ def mcp(ctx: click.Context, over_http: bool, port: int | None, install_help: boo
     # At once: a thread may still wait for input that nobody will send.
     sys.stderr.flush()
     os._exit(0 if ended else EXIT_CANCELLED)
+
+
+def _serve_http(opened: Citewell, port: int) -> None:
+    """The server of `citewell serve`, on the loopback."""
+    from citewell.surfaces.api.server import serve
+    from citewell.surfaces.cli.serve import mounts
+
+    def tell(url: str) -> None:
+        print(f"{url}/mcp", flush=True)
+
+    serve(opened, host="127.0.0.1", port=port, mounts=mounts, tell=tell)
 
 
 def _command(data_dir: Path | None) -> list[str]:

@@ -55,7 +55,7 @@ def progress_line(event: RunEvent) -> str | None:
             return STAGE_TITLES.get(stage, stage)
         case DecisionMade(decision=decision):
             line = decision_line(decision)
-            return f"  {line}" if line else None
+            return None if line is None else f"  {line}"
         case SentenceShown(text=text):
             return f"  > {text}"
         case SentenceRetracted(indexes=indexes, reason=reason):

@@ -7,10 +7,9 @@ what was gathered stays on record.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import cast
 
 import anyio
 
@@ -71,8 +70,7 @@ def _question(call: RunCall) -> str:
 
 async def _follow(cw: Citewell, run_id: str, report: Report) -> None:
     step = 0
-    events = cast("AsyncGenerator[RunEvent, None]", cw.runs.follow(run_id, until="left"))
-    async with aclosing(events) as coming:
+    async with aclosing(cw.runs.follow(run_id, until="left")) as coming:
         async for event in coming:
             if line := _line(event):
                 step += 1
