@@ -1,7 +1,7 @@
 """Writes every part of the documentation that comes from code; with --check, says what is out of date instead.
 
 Markdown files carry cog blocks: Python between `[[[cog` and `]]]` prints the lines that follow. The JSON Schemas in
-docs/schemas are written whole.
+docs/schemas and the skill for agents are written whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from cogapp import Cog
 
 from citewell.settings import setting_fields
+from citewell.surfaces.mcp.guidance import skill
 from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +24,7 @@ PAGES = (
         f"docs/{name}.md"
         for name in (
             *("commands", "settings", "models", "research-pack", "runs", "python", "api", "attacks", "questions"),
-            "families",
+            *("families", "mcp"),
         )
     ),
 )
@@ -33,6 +34,17 @@ def schema_files() -> dict[Path, str]:
     """What docs/schemas holds."""
     folder = ROOT / "docs" / "schemas"
     return {folder / f"{name}.json": json.dumps(json_schema(name), indent=1) + "\n" for name in SCHEMA_TYPES}
+
+
+def stale_skill(*, rewrite: bool) -> list[str]:
+    """The skill, where it differs from the guidance that agents are given."""
+    path = ROOT / "skills" / "citewell" / "SKILL.md"
+    if path.exists() and path.read_text("utf-8") == skill():
+        return []
+    if rewrite:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(skill(), "utf-8")
+    return [str(path.relative_to(ROOT))]
 
 
 def example_settings() -> str:
@@ -88,7 +100,7 @@ def stale_schemas(*, rewrite: bool) -> list[str]:
 def main() -> int:
     check = "--check" in sys.argv
     sys.path.insert(0, str(ROOT / "docs"))
-    stale = stale_pages(rewrite=not check) + stale_schemas(rewrite=not check)
+    stale = stale_pages(rewrite=not check) + stale_schemas(rewrite=not check) + stale_skill(rewrite=not check)
     if not check:
         print(f"rewritten: {', '.join(stale) or 'nothing, all up to date'}")
         return 0

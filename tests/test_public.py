@@ -87,7 +87,7 @@ def test_the_options_are_those_of_the_command() -> None:
         "include_related",
         "related_limit",
     }
-    assert {renamed.get(name or "", name) for name in command - only_there} == python - {"history", "pinned"}
+    assert {renamed.get(name or "", name) for name in command - only_there} == python - {"history", "pinned", "surface"}
 
 
 def test_events_come_asynchronously_and_the_result_last(notes: Path, tmp_path: Path) -> None:

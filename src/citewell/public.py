@@ -160,11 +160,12 @@ class Citewell:
         trace: bool = True,
         history: History = (),
         pinned: Sequence[str] = (),
+        surface: Surface | None = None,
     ) -> str:
         """Begin to answer a question and return the run's id; the options of `citewell research`, in snake case.
 
         `history` holds the earlier questions of a conversation, oldest first (texts, or `{"id": …, "question": …}`),
-        `pinned` the keys of documents that must be among the evidence.
+        `pinned` the keys of documents that must be among the evidence. `surface` is what the record says of who asked.
         """
         from citewell.domain.runs import ModelChoice
 
@@ -174,7 +175,7 @@ class Citewell:
             question,
             options=PackOptions(limit, max_chars_per_doc, None, None, topic, topic_brief, semantic),
             filters=_filters(source_types, tags, collections, only, since, until, not_in, not_from),
-            surface=self._surface,
+            surface=surface or self._surface,
             profile=profile,
             max_evidence_chars=max_evidence_chars,
             deadline_seconds=timeout,

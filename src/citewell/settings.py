@@ -105,6 +105,7 @@ class Settings:
     tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True, used=False)
     github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True, used=False)
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)
+    note_tool: bool = _setting("CITEWELL_NOTE_TOOL", "offer agents the tool that writes into notes", False)
     fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "", used=False)
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
     trace_keep: int = _setting("CITEWELL_TRACE_KEEP", "traces that are always kept", 500, between=(0, 1_000_000))

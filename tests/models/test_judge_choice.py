@@ -57,7 +57,7 @@ def test_a_folder_that_cannot_be_used_is_a_warning_with_the_way_out(tmp_path: Pa
     assert "CITEWELL_JUDGE=off" in found["judge"].fix
 
 
-def test_a_search_loads_nothing_of_judge_and_reader(tmp_path: Path) -> None:
+def test_a_search_loads_nothing_of_judge_reader_and_servers(tmp_path: Path) -> None:
     """Not even where a folder is named: only a run that has something to ask opens it."""
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "Lamp.md").write_text("# Lamp\nLit by Pell.", "utf-8")
@@ -67,7 +67,18 @@ def test_a_search_loads_nothing_of_judge_and_reader(tmp_path: Path) -> None:
     engine.close()
     arguments = ["--data-dir", str(tmp_path / "data"), "search", "lamp", "--mode", "lexical", "--json"]
     ours = [f"citewell.models.{name}" for name in ("judges", "onnx_folder", "entailment", "span_reader", "classes")]
-    never = ["onnxruntime", "tokenizers", "citewell.domain.answers", "citewell.synthesis.judging", *ours]
+    never = [
+        "onnxruntime",
+        "tokenizers",
+        "mcp",
+        "mcp_types",
+        "starlette",
+        "pydantic",
+        "citewell.surfaces.mcp",
+        "citewell.domain.answers",
+        "citewell.synthesis.judging",
+        *ours,
+    ]
     program = (
         "import sys; from citewell.surfaces.cli.main import run\n"
         f"assert run({arguments}) == 0\n"

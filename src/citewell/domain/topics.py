@@ -91,6 +91,16 @@ class TopicBrief:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicMap:
+    """What of a brief shows how a topic hangs together: without its summary and its list of names."""
+
+    topic: str
+    pivots: tuple[Pivot, ...]
+    nodes: tuple[TopicNode, ...]
+    edges: tuple[TopicEdge, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TextSpan:
     """`text[start:end]` of the canonical text with this hash."""
 

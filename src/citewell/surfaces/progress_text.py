@@ -43,9 +43,9 @@ def decision_line(decision: decided.Decision) -> str | None:
         case decided.PlannerFailed(error=error):
             return f"planned without the model: {error}"
         case decided.ClaimsScored(judge=judge, pairs=pairs):
-            return f"  {judge} judged {pairs} sentences"
+            return f"{judge} judged {pairs} sentences"
         case decided.JudgeFailed(why=why):
-            return f"  sentences are checked by rules alone: {why}"
+            return f"sentences are checked by rules alone: {why}"
         case decided.RepairAsked(faults=faults):
             return f"asking for a repair: {'; '.join(faults)[:200]}"
         case decided.CostLimitReached(max_cost_usd=ceiling):

@@ -37,7 +37,7 @@ from citewell.domain.run_reports import (
     RunView,
 )
 from citewell.domain.runs import RunResult
-from citewell.domain.topics import EntityMap, TopicBrief
+from citewell.domain.topics import EntityMap, TopicBrief, TopicMap
 from citewell.surfaces.event_schema import run_event_schema
 from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorBody, ErrorDocument
 
@@ -87,6 +87,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "search": (SearchResult,),
     "stats": (Stats,),
     "status": (CorpusStatus,),
+    "topic-map": (TopicMap,),
     "topics": (TopicBrief,),
 }
 

@@ -50,6 +50,8 @@ class MountedApp:
     path: str
     app: ASGIApp
     lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None
+    # At exactly this path, where a mount takes only what lies below it.
+    is_endpoint: bool = False
 
 
 def create_app(cw: Citewell, keeper: Gatekeeper, mounts: tuple[MountedApp, ...] = ()) -> tuple[ASGIApp, ServerState]:
@@ -72,7 +74,10 @@ def create_app(cw: Citewell, keeper: Gatekeeper, mounts: tuple[MountedApp, ...] 
     # Longest paths first, so that a key with slashes takes nothing that has a route of its own.
     ordered = sorted(OPERATIONS, key=lambda one: ("{" in one.path, -len(one.path)))
     routes: list[BaseRoute] = [*_routes(ordered, state), _openapi_route()]
-    routes += [Mount(mount.path, app=mount.app) for mount in mounts]
+    routes += [
+        Route(mount.path, endpoint=mount.app) if mount.is_endpoint else Mount(mount.path, app=mount.app)
+        for mount in mounts
+    ]
     app = Starlette(
         routes=routes,
         lifespan=lifespan,

@@ -51,6 +51,7 @@ _COMMANDS = {
     "backup": "backup:backup",
     "restore": "backup:restore",
     "serve": "serve:serve",
+    "mcp": "mcp:mcp",
     "models": "models:models",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",

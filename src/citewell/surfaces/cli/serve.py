@@ -1,4 +1,4 @@
-"""`citewell serve`: REST and SSE on this machine."""
+"""`citewell serve`: REST, SSE and MCP on this machine, behind one gate."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from citewell.public import Citewell
 from citewell.surfaces.cli.options import engine, warn_of_unused
+
+if TYPE_CHECKING:
+    from citewell.surfaces.api.app import MountedApp
+    from citewell.surfaces.api.security import Gatekeeper
 
 DEFAULT_PORT = 8477
 
 
-@click.command(short_help="Serve the REST API.")
+@click.command(short_help="Serve REST, and MCP over HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve at; another needs a token.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True, help="0 picks a free one."
@@ -27,9 +33,10 @@ DEFAULT_PORT = 8477
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Another name this server is called by.")
 @click.pass_context
 def serve(ctx: click.Context, host: str, port: int, token_file: Path | None, names: tuple[str, ...]) -> int:
-    """Serve REST and event streams (docs/api.md). The first line printed is the address.
+    """Serve REST and event streams (docs/api.md), and agents at /mcp (docs/mcp.md).
 
-    Runs belong to the server: whoever started one may leave. Ctrl-C interrupts them, resumably.
+    The first line printed is the address. Runs belong to the server: whoever started one may leave. Ctrl-C interrupts
+    them, resumably.
 
     \b
     Examples:
@@ -45,9 +52,24 @@ def serve(ctx: click.Context, host: str, port: int, token_file: Path | None, nam
     with engine(ctx, "web_research_api") as opened:
         warn_of_unused(opened)
         serve_until_stopped(
-            opened, host=host, port=port, token=token, names=names, tell=lambda url: print(url, flush=True)
+            opened,
+            host=host,
+            port=port,
+            token=token,
+            names=names,
+            mounts=mounts,
+            tell=lambda url: print(url, flush=True),
         )
     # At once: a thread may still wait for a lock or a model, and nothing it could do is wanted any more.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def mounts(cw: Citewell, keeper: Gatekeeper) -> tuple[MountedApp, ...]:
+    """What else stands behind the gate: the server for agents."""
+    from citewell.surfaces.api.app import MountedApp
+    from citewell.surfaces.mcp.http import http_app
+
+    over_http = http_app(cw, hosts=keeper.hosts)
+    return (MountedApp("/mcp", over_http.app, over_http.lifespan, is_endpoint=True),)

@@ -1,0 +1,237 @@
+"""What each tool may be told, as typed values: the input schemas are made from the same types that check a call.
+
+search({"query": "kelp", "limit": "many"})  ->  BadInput: Expected `int`, got `str` - at `$.limit`
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from citewell.domain.documents import ContentMode, SourceType
+from citewell.domain.errors import BadInput, NotFound
+from citewell.domain.queries import Filters, checked_filters
+from citewell.domain.results import SearchMode
+from citewell.public import Citewell
+
+_SAYS_SOMETHING = r"[^\s\x1c-\x1f\x85\ufeff]"
+Question = Annotated[
+    str, Meta(min_length=1, max_length=8_000, pattern=_SAYS_SOMETHING, description="What is asked, in plain words.")
+]
+Query = Annotated[
+    str, Meta(min_length=1, max_length=8_000, pattern=_SAYS_SOMETHING, description="Words, a name, or a question.")
+]
+About = Annotated[
+    str, Meta(min_length=1, max_length=8_000, pattern=_SAYS_SOMETHING, description="Show the part that is about this.")
+]
+Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=_SAYS_SOMETHING)]
+Lookup = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=1_000,
+        description="A source_key as another tool returned it, or KEY@CONTENT_HASH for an earlier text.",
+    ),
+]
+Mode = Annotated[
+    ContentMode,
+    Meta(description="`evidence`: the window around `query`; `full`: the text, page by page; `summary`: the opening."),
+]
+RunId = Annotated[
+    str, Meta(min_length=1, max_length=100, description="A run_id, how one begins, or `last`.", examples=["last"])
+]
+Offset = Annotated[int, Meta(ge=0, le=900, description="Leave out this many: the next page.")]
+MaxChars = Annotated[
+    int, Meta(ge=500, le=500_000, description="Most characters of the result; rows that do not fit are left out.")
+]
+IncludePack = Annotated[
+    bool, Meta(description="Also the whole research pack behind the answer; it is long, and seldom needed.")
+]
+# What a result may hold unless a call says otherwise.
+RESULT_CHARS = 24_000
+
+
+class Form(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a call may say; anything else is refused rather than ignored."""
+
+
+class Filtered(Form):
+    """What narrows a search before anything is ranked."""
+
+    source_types: Annotated[tuple[SourceType, ...], Meta(max_length=20, description="Only these kinds.")] = ()
+    tags: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only with these tags, or nested in them.")] = ()
+    collections: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only these collections.")] = ()
+    only: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only at or below these paths.")] = ()
+    since: Annotated[str, Meta(max_length=10, description="Dated at or after: 2024, 2024-05, 2024-05-31.")] | None = (
+        None
+    )
+    until: Annotated[str, Meta(max_length=10, description="Dated at or before.")] | None = None
+    not_in: Annotated[tuple[Name, ...], Meta(max_length=50, description="Nothing at or below these paths.")] = ()
+    not_from: Annotated[tuple[Name, ...], Meta(max_length=50, description="Nothing saved from these domains.")] = ()
+
+
+class SearchCall(Filtered, kw_only=True):
+    query: Query
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many documents.")] = 8
+    offset: Offset = 0
+    mode: Annotated[SearchMode, Meta(description="By words, by meaning, or both; left out: as it is set.")] | None = (
+        None
+    )
+    max_chars: MaxChars = RESULT_CHARS
+
+
+class PackCall(Filtered, kw_only=True):
+    question: Question
+    limit: Annotated[int, Meta(ge=1, le=100, description="Rows of evidence (default 8).")] | None = None
+    include_related: Annotated[bool, Meta(description="Also documents linked with the evidence.")] | None = None
+    related_limit: Annotated[int, Meta(ge=0, le=50, description="How many of those.")] | None = None
+    include_topic_brief: Annotated[bool, Meta(description="With or without a brief of the topic.")] | None = None
+    max_chars_per_doc: Annotated[int, Meta(ge=50, le=50_000, description="Window of a row (default 700).")] | None = (
+        None
+    )
+    use_model_planner: Annotated[bool, Meta(description="Let the model that is set help to plan (default: no).")] = (
+        False
+    )
+    max_chars: MaxChars = RESULT_CHARS
+
+
+class GetCall(Form):
+    lookup: Lookup
+    query: About | None = None
+    content_mode: Mode = "evidence"
+    start: Annotated[
+        int, Meta(ge=0, description="With `full`: begin at this character, where the last page ended.")
+    ] = 0
+    max_chars: (
+        Annotated[int, Meta(ge=50, le=500_000, description="Most characters of text (default 4000; `full`: 20000).")]
+        | None
+    ) = None
+
+
+class GetManyCall(Form):
+    lookups: Annotated[tuple[Lookup, ...], Meta(min_length=1, max_length=20, description="Keys, at most 20.")]
+    query: About | None = None
+    content_mode: Mode = "evidence"
+    max_chars: Annotated[int, Meta(ge=50, le=50_000, description="Most characters of text of each document.")] = 2_000
+
+
+class RelatedCall(Form):
+    lookup: Lookup
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many documents.")] = 8
+    max_chars: MaxChars = RESULT_CHARS
+
+
+class TopicCall(Form):
+    topic: Annotated[str, Meta(min_length=1, max_length=200, pattern=_SAYS_SOMETHING, description="A name or a tag.")]
+    max_chars: MaxChars = RESULT_CHARS
+
+
+class EntityCall(Form):
+    name: Annotated[
+        str,
+        Meta(min_length=1, max_length=200, pattern=_SAYS_SOMETHING, description="A person, project, place, handle."),
+    ]
+    max_chars: MaxChars = RESULT_CHARS
+
+
+class StatsCall(Form):
+    pass
+
+
+class PriorTurn(Form):
+    """An earlier question of a conversation, and what the caller knows it by."""
+
+    question: Question
+    id: Annotated[str, Meta(max_length=200)] = ""
+
+
+class RunCall(Form):
+    question: Question | None = None
+    brief: Annotated[dict[str, Any], Meta(description="A research brief, instead of a question.")] | None = None
+    profile: Annotated[
+        Literal["local", "chat", "deep", "report"],
+        Meta(description="`local` answers from what was saved; the others need the web: not available yet."),
+    ] = "local"
+    history: Annotated[
+        tuple[PriorTurn | Question, ...],
+        Meta(max_length=50, description="Earlier questions of the conversation, oldest first; never earlier answers."),
+    ] = ()
+    pinned: Annotated[
+        tuple[Name, ...], Meta(max_length=24, description="Keys of documents that must be among the evidence.")
+    ] = ()
+    include_pack: IncludePack = False
+
+
+class RunGetCall(Form):
+    run_id: RunId
+    include_pack: IncludePack = False
+
+
+class RunListCall(Form):
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many runs, newest first.")] = 20
+    offset: Offset = 0
+
+
+class NoteCall(Form):
+    path: Annotated[str, Meta(min_length=1, max_length=1_000, description="The note, relative to its vault.")]
+    depth: Literal["shallow", "deep"] = "shallow"
+    focus: Annotated[str, Meta(max_length=500, description="Only topics about this.")] | None = None
+    dry_run: Annotated[bool, Meta(description="Say what would change and write nothing.")] = False
+
+
+_Form = TypeVar("_Form", bound=Form)
+
+
+def checked(arguments: dict[str, Any], form: type[_Form]) -> _Form:
+    """The arguments of a call as their type. Null is as good as nothing, and 3.0 as good as 3."""
+    given = {name: _whole(value) for name, value in arguments.items() if value is not None}
+    try:
+        return msgspec.convert(given, form)
+    except msgspec.ValidationError as error:
+        said = str(error)
+        if "regex" in said:
+            said = f"Nothing is said{said[said.find(' - at') :] if ' - at' in said else ''}"
+        known = ", ".join(form.__struct_fields__) or "none"
+        raise BadInput(f"The arguments do not fit: {said[:400]}.", fix=f"Arguments are: {known}.") from None
+    except RecursionError:
+        raise BadInput("The arguments are nested too deeply.", fix="See the tool's input schema.") from None
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def input_schema(form: type[Form]) -> dict[str, Any]:
+    """The JSON Schema of a call: an object at its root as the protocol wants it, what must be given first."""
+    _, definitions = msgspec.json.schema_components([form], ref_template="#/$defs/{name}")
+    root = definitions.pop(form.__name__)
+    needed: list[str] = root.get("required", [])
+    fields: dict[str, Any] = root["properties"]
+    ordered = {name: fields[name] for name in (*needed, *(name for name in fields if name not in needed))}
+    kept = {key: entry for key, entry in root.items() if key not in ("title", "description")}
+    return {**kept, "properties": ordered, **({"$defs": definitions} if definitions else {})}
+
+
+def filters_of(cw: Citewell, call: Filtered) -> Filters:
+    """The filters of a call, if they make sense and every collection they name is there."""
+    known = [one.name for one in cw.corpus.collections().collections] if call.collections else []
+    for name in call.collections:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            fix = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known[:8]) or 'none'}."
+            raise NotFound(f"There is no collection named {name}.", fix=fix)
+    return checked_filters(
+        Filters(
+            source_types=call.source_types,
+            tags=call.tags,
+            collections=call.collections,
+            only=call.only,
+            since=call.since,
+            until=call.until,
+            exclude_paths=call.not_in,
+            exclude_domains=call.not_from,
+        )
+    )

@@ -1,0 +1,106 @@
+"""`research_run`: starts a recorded run, reports its progress from its log, and stops it when the call ends early.
+
+A call that its client cancels cancels the run. A server that goes away interrupts it: it stays resumable. Either way
+what was gathered stays on record.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+import anyio
+
+from citewell.domain.errors import BadInput, CitewellError, Unavailable
+from citewell.domain.events import DecisionMade, RunEvent, StageEntered
+from citewell.domain.runs import RunResult
+from citewell.public import Citewell
+from citewell.surfaces.mcp.arguments import PriorTurn, RunCall
+from citewell.surfaces.mcp.rendering import defused, rendered
+from citewell.surfaces.mcp.tools import Outcome
+from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
+
+# What a client is told while it waits: the number of the step, and what is being done.
+Report = Callable[[int, str], Awaitable[None]]
+
+_STOP_SECONDS = 2.0
+_log = logging.getLogger("citewell.mcp")
+
+
+async def answer(cw: Citewell, call: RunCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
+    """Answer a question in a run, and wait for it."""
+    question = _question(call)
+    history = [
+        {"id": turn.id, "question": turn.question} if isinstance(turn, PriorTurn) else turn for turn in call.history
+    ]
+    # Not to be interrupted half-way: a run that is started has somebody who can stop it.
+    with anyio.CancelScope(shield=True):
+        run_id = await anyio.to_thread.run_sync(
+            lambda: cw.start(question, history=history, pinned=call.pinned, surface="mcp")
+        )
+    try:
+        await _follow(cw, run_id, report)
+        result = await anyio.to_thread.run_sync(cw.runs.wait, run_id, abandon_on_cancel=True)
+    except anyio.get_cancelled_exc_class():
+        stop = cw.runs.interrupt if is_closing() else cw.runs.cancel
+        await _stopped(stop, run_id)
+        raise
+    await anyio.to_thread.run_sync(_put_old_runs_away, cw, abandon_on_cancel=True)
+    shown: RunResult = result if call.include_pack else replace(result, pack=None)
+    return Outcome(shown, rendered(shown))
+
+
+def _question(call: RunCall) -> str:
+    """What is asked, if this version can answer it."""
+    if call.brief is not None and call.question is not None:
+        raise BadInput("Both a question and a brief are given.", fix="Give one of them.")
+    if call.brief is not None or call.profile == "report":
+        raise Unavailable("This version writes no reports from briefs.", fix="Give a question instead.")
+    if call.profile != "local":
+        raise Unavailable(
+            f"The profile '{call.profile}' searches the web, which this version does not do.",
+            fix="Use the profile 'local', which answers from what was saved.",
+        )
+    if call.question is None:
+        raise BadInput("Nothing is asked.", fix="Give a question.")
+    return call.question
+
+
+async def _follow(cw: Citewell, run_id: str, report: Report) -> None:
+    step = 0
+    async with aclosing(cw.runs.follow(run_id, until="left")) as coming:
+        async for event in coming:
+            if line := _line(event):
+                step += 1
+                await report(step, cw.without_secrets(line))
+
+
+def _line(event: RunEvent) -> str | None:
+    if event.kind not in ("stage_entered", "decision_made"):
+        return None
+    match event.event:
+        case StageEntered(stage=stage):
+            return STAGE_TITLES.get(stage, stage)
+        case DecisionMade(decision=decision):
+            line = decision_line(decision)
+            return defused(line)[:300] if line else None
+        case _:
+            return None
+
+
+async def _stopped(stop: Callable[[str], object], run_id: str) -> None:
+    """Have a run stop, though the call that waited for it is being cancelled itself."""
+    with anyio.move_on_after(_STOP_SECONDS, shield=True):
+        try:
+            await anyio.to_thread.run_sync(stop, run_id, abandon_on_cancel=True)
+        except CitewellError as error:
+            _log.info("run %s was not stopped: %s", run_id, error.message)  # it had ended meanwhile
+
+
+def _put_old_runs_away(cw: Citewell) -> None:
+    try:
+        cw.runs.prune()
+    except Exception as error:  # noqa: BLE001  nothing that goes wrong while tidying up may hide the answer
+        _log.warning("old runs could not be put away: %s", cw.without_secrets(f"{type(error).__name__}: {error}"))

@@ -1,0 +1,303 @@
+"""The tools: their names, what they say of themselves (fixed text, whatever the corpus holds), what they take and do.
+
+A tool is one call of Citewell. `search`, `get`, `get_many`, `related`, `topic_map`, `topic_brief`, `entity_map` and
+`stats` ask no language model; `research_pack` only where the call wants one to plan; `research_run` the one set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from citewell.app import PackOptions
+from citewell.domain.documents import DocumentView
+from citewell.domain.errors import BadInput, Unavailable
+from citewell.domain.topics import TopicMap
+from citewell.public import Citewell
+from citewell.surfaces.mcp import arguments as told
+from citewell.surfaces.mcp.fitting import fitted, page_of
+from citewell.surfaces.mcp.rendering import rendered
+from citewell.surfaces.schemas import json_schema
+
+_WINDOW_CHARS, _PAGE_CHARS = 4_000, 20_000
+Group = Literal["reading", "traced", "writing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to: a value that has a schema, and the same as text."""
+
+    value: object
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. What only reads is a function; a traced one is performed by who can report its progress."""
+
+    name: str
+    title: str
+    description: str
+    form: type[told.Form]
+    # The name of a published schema, and after `#` which of its documents, where there are several.
+    schema: str
+    group: Group = "reading"
+    call: Callable[[Citewell, Any], Outcome] | None = None
+
+    def output_schema(self) -> dict[str, Any] | None:
+        """The published schema of the document, with an object at its root as the protocol wants it."""
+        if not self.schema:
+            return None
+        name, _, root = self.schema.partition("#")
+        schema = json_schema(name)
+        root = root or schema["$ref"].rpartition("/")[2]
+        kept = {key: entry for key, entry in schema.items() if key not in ("$ref", "anyOf")}
+        return {**kept, **{key: entry for key, entry in schema["$defs"][root].items() if key != "title"}}
+
+
+def _search(cw: Citewell, call: told.SearchCall) -> Outcome:
+    filters = told.filters_of(cw, call)
+    found = cw.corpus.search(call.query, limit=call.offset + call.limit, filters=filters, mode=call.mode)
+    has_more = len(found.results) == call.offset + call.limit
+    page = replace(found, results=found.results[call.offset :])
+    shown, left_out = fitted(page, call.max_chars, (("results",),))
+    at = call.offset + len(shown.results)
+    more = f"More: offset={at}." if has_more or left_out else ""
+    return Outcome(shown, _with(rendered(shown), more))
+
+
+def _pack(cw: Citewell, call: told.PackCall) -> Outcome:
+    options = PackOptions(
+        call.limit,
+        call.max_chars_per_doc,
+        call.include_related,
+        call.related_limit,
+        None,
+        call.include_topic_brief,
+    )
+    pack = cw.pack(
+        call.question,
+        options=options,
+        filters=told.filters_of(cw, call),
+        use_model_planner=call.use_model_planner,
+    )
+    of_brief = tuple(("topic_brief", part) for part in ("edges", "nodes", "entities", "pivots"))
+    shown, left_out = fitted(pack, call.max_chars, (*of_brief, ("exact_tag_evidence",), ("evidence",)))
+    return Outcome(shown, _with(rendered(shown), _left_out(left_out)))
+
+
+def _get(cw: Citewell, call: told.GetCall) -> Outcome:
+    is_full = call.content_mode == "full"
+    if call.start and not is_full:
+        raise BadInput("`start` is for the whole text.", fix='Add content_mode="full", or leave it out.')
+    most = call.max_chars or (_PAGE_CHARS if is_full else _WINDOW_CHARS)
+    (view,) = cw.corpus.get(call.lookup, query=call.query, content_mode=call.content_mode, max_chars=most).documents
+    if not is_full:
+        return Outcome(view, rendered(view))
+    page = page_of(view, call.start, most)
+    return Outcome(page, _with(rendered(page), f"More: start={page.end}." if page.end < page.length else ""))
+
+
+def _get_many(cw: Citewell, call: told.GetManyCall) -> Outcome:
+    found = cw.corpus.get_many(
+        *call.lookups, query=call.query, content_mode=call.content_mode, max_chars=call.max_chars
+    )
+    # A whole text has no window: of several, each shows its first page.
+    shown = replace(
+        found,
+        documents=tuple(
+            page_of(one, one.start, call.max_chars) if isinstance(one, DocumentView) else one for one in found.documents
+        ),
+    )
+    return Outcome(shown, rendered(shown))
+
+
+def _related(cw: Citewell, call: told.RelatedCall) -> Outcome:
+    found = cw.corpus.related(call.lookup, limit=call.limit)
+    shown, left_out = fitted(found, call.max_chars, (("unresolved",), ("attachments",), ("related",)))
+    return Outcome(shown, _with(rendered(shown), _left_out(left_out)))
+
+
+def _topic_map(cw: Citewell, call: told.TopicCall) -> Outcome:
+    brief = cw.corpus.topic_brief(call.topic)
+    made = TopicMap(brief.topic, brief.pivots, brief.nodes, brief.edges)
+    shown, left_out = fitted(made, call.max_chars, (("edges",), ("nodes",), ("pivots",)))
+    return Outcome(shown, _with(rendered(shown), _left_out(left_out)))
+
+
+def _topic_brief(cw: Citewell, call: told.TopicCall) -> Outcome:
+    brief = cw.corpus.topic_brief(call.topic)
+    shown, left_out = fitted(brief, call.max_chars, (("edges",), ("nodes",), ("entities",), ("pivots",)))
+    return Outcome(shown, _with(rendered(shown), _left_out(left_out)))
+
+
+def _entity_map(cw: Citewell, call: told.EntityCall) -> Outcome:
+    found = cw.corpus.entity_map(call.name)
+    shown, left_out = fitted(found, call.max_chars, (("cooccurring",), ("candidates",), ("documents",)))
+    return Outcome(shown, _with(rendered(shown), _left_out(left_out)))
+
+
+def _stats(cw: Citewell, call: told.StatsCall) -> Outcome:
+    found = cw.corpus.stats()
+    return Outcome(found, rendered(found))
+
+
+def _run_get(cw: Citewell, call: told.RunGetCall) -> Outcome:
+    view = cw.runs.show(cw.runs.find(call.run_id))
+    if view.result is not None and not call.include_pack:
+        view = replace(view, result=replace(view.result, pack=None))
+    return Outcome(view, rendered(view))
+
+
+def _run_list(cw: Citewell, call: told.RunListCall) -> Outcome:
+    found = cw.runs.list(call.offset + call.limit)
+    more = f"More: offset={call.offset + call.limit}." if len(found.runs) == call.offset + call.limit else ""
+    shown = replace(found, runs=found.runs[call.offset :])
+    return Outcome(shown, _with(rendered(shown), more))
+
+
+def _note(cw: Citewell, call: told.NoteCall) -> Outcome:
+    raise Unavailable("This version has no service that researches notes.", fix="Ask with research_run instead.")
+
+
+def _with(text: str, more: str) -> str:
+    return f"{text}\n{more}" if more else text
+
+
+def _left_out(counts: dict[str, int]) -> str:
+    if not counts:
+        return ""
+    said = ", ".join(f"{count} of {name}" for name, count in counts.items())
+    return f"Left out to stay within max_chars: {said}."
+
+
+READING: tuple[Tool, ...] = (
+    Tool(
+        "search",
+        "Search what was saved",
+        "Find documents in the user's own saved notes, pages, PDFs and transcripts, best first, each with the passage "
+        "that matches and its exact span. Start here when you look for something. No model is called. Cite by "
+        "source_key. Next page: offset.",
+        told.SearchCall,
+        "search",
+        call=_search,
+    ),
+    Tool(
+        "research_pack",
+        "Gather the evidence for a question",
+        "The evidence for a question, without an answer: how the question was understood (query_plan), ranked passages "
+        "with matched and missing terms, coverage with a blunt recall_note, and next steps. Nothing is recorded. Use "
+        "it to write the answer yourself; use research_run for an answer that is verified sentence by sentence.",
+        told.PackCall,
+        "research_pack.v1",
+        call=_pack,
+    ),
+    Tool(
+        "get",
+        "Read one document",
+        "One document by its source_key: the window around `query`, or with content_mode `full` the text page by page. "
+        "`text` is exactly characters start–end of the document. No model is called.",
+        told.GetCall,
+        "get#DocumentView",
+        call=_get,
+    ),
+    Tool(
+        "get_many",
+        "Read several documents around a query",
+        "Up to 20 documents, each as the window around `query`, to check and compare passages before citing them. An "
+        "unknown key is an entry with an error. No model is called.",
+        told.GetManyCall,
+        "get#DocumentEntries",
+        call=_get_many,
+    ),
+    Tool(
+        "related",
+        "Follow links",
+        "What a document links to and what links to it. No model is called.",
+        told.RelatedCall,
+        "related",
+        call=_related,
+    ),
+    Tool(
+        "topic_map",
+        "How a topic hangs together",
+        "Documents, tags and names of a topic (nodes), how they are connected (edges), and where to go on (pivots).",
+        told.TopicCall,
+        "topic-map",
+        call=_topic_map,
+    ),
+    Tool(
+        "topic_brief",
+        "A topic in brief",
+        "A topic's place in the corpus with a derived summary. The summary is no evidence: cite documents.",
+        told.TopicCall,
+        "topics",
+        call=_topic_brief,
+    ),
+    Tool(
+        "entity_map",
+        "Who or what a name is",
+        "What a name means in the corpus, its other names, and where it is mentioned; several meanings are listed.",
+        told.EntityCall,
+        "entities",
+        call=_entity_map,
+    ),
+    Tool(
+        "stats",
+        "What is in the corpus",
+        "How many documents of which kinds are there. No model is called.",
+        told.StatsCall,
+        "stats",
+        call=_stats,
+    ),
+)
+TRACED: tuple[Tool, ...] = (
+    Tool(
+        "research_run",
+        "Answer a question, verified",
+        "Answer a question from the saved documents in a recorded run: every sentence is bound to the exact passage it "
+        "comes from and checked against it. Takes seconds, with a model longer; reports progress; can be cancelled. "
+        "`unsupported` marks a sentence its source does not prove, `contradicted` one that its source denies. "
+        "answer_status `no_evidence` means that nothing saved answers: say so, do not fill in.",
+        told.RunCall,
+        "research",
+        "traced",
+    ),
+    Tool(
+        "research_get",
+        "Look at a recorded run",
+        "A run by its run_id: question, answer, citations, and which cited documents have changed since.",
+        told.RunGetCall,
+        "runs-show",
+        "traced",
+        _run_get,
+    ),
+    Tool(
+        "research_list",
+        "List recorded runs",
+        "The latest runs, newest first. Next page: offset.",
+        told.RunListCall,
+        "runs-list",
+        "traced",
+        _run_list,
+    ),
+)
+WRITING: tuple[Tool, ...] = (
+    Tool(
+        "research_note",
+        "Research a note and write what is found into it",
+        "Writes a `## Research` section into one of the user's notes. Only on the user's explicit request; dry_run "
+        "shows what would change.",
+        told.NoteCall,
+        "",
+        "writing",
+        _note,
+    ),
+)
+
+
+def tools_of(cw: Citewell) -> dict[str, Tool]:
+    """The tools by name; what writes is there only where it is enabled."""
+    enabled = WRITING if cw.settings.note_tool else ()
+    return {tool.name: tool for tool in (*READING, *TRACED, *enabled)}
