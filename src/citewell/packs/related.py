@@ -11,12 +11,18 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.ports import RelatedDocument
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match
+from citewell.retrieval.row_context import with_context
 from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, read_around
 from citewell.retrieval.windows import best_window
 
 
 def related_rows(store: CorpusReader, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
-    """The neighbours of a document, both ways, the most linked first."""
+    """The neighbours of a document, both ways, the most linked first, each with what belongs to its window."""
+    return list(with_context(store, neighbour_rows(store, key, max_chars, limit)))
+
+
+def neighbour_rows(store: CorpusReader, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
+    """The same, for who chooses among them first."""
     return [_related_row(store, key, neighbour, max_chars) for neighbour in store.related(key, limit)]
 
 
