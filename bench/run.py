@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,10 +26,21 @@ from real_notes import measure_real
 from tables import Part, write_page
 from verifier import measure_verifying
 
+from citewell.domain.ports import Entailment
+from citewell.models.entailment import OnnxEntailment
+
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-DEFAULT_MODELS = Path(tempfile.gettempdir()) / "citewell-bench"
 DEFAULT_PARTS = ("quality", "ingest", "flat")
 ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
+
+
+def _judge(folder: Path | None) -> Entailment | None:
+    """The judge in a folder, opened; none where no folder is named."""
+    if folder is None:
+        return None
+    judge = OnnxEntailment(folder)
+    judge.open()
+    return judge
 
 
 def main() -> None:
@@ -65,7 +75,7 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
         "answerability": lambda: measure_answerable(
             options.data, options.collections.split(",") if options.collections else [], options.max_queries
         ),
-        "verifier": lambda: measure_verifying(options.data, options.max_pairs, options.models),
+        "verifier": lambda: measure_verifying(options.data, options.max_pairs, _judge(options.judge)),
         "extractive": lambda: measure_extractive(
             options.data, options.collections.split(",") if options.collections else [], options.asked
         ),
@@ -86,7 +96,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--collections", default="", help="quality: comma list of collections; default all")
     parser.add_argument("--max-queries", type=int, default=150, help="quality: queries a collection, evenly spread")
     parser.add_argument("--max-pairs", type=int, default=250, help="verifier: pairs of a kind and collection")
-    parser.add_argument("--models", type=Path, default=DEFAULT_MODELS, help="verifier: where the local model is built")
+    parser.add_argument("--judge", type=Path, default=None, help="verifier: the folder of a judge to measure too")
     parser.add_argument("--asked", type=int, default=600, help="extractive: questions with an answer, evenly spread")
     parser.add_argument("--half", default="", choices=("", "dev", "test"), help="real: half of the questions; both")
     parser.add_argument("--lexical", action="store_true", help="real: by words alone")

@@ -102,6 +102,21 @@ def test_a_range_that_does_not_fit_is_thrown_away(tmp_path: Path) -> None:
     assert (tmp_path / "toy" / "model.onnx").read_bytes() == GRAPH
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_file_that_came_whole_before_its_end_was_noticed(tmp_path: Path, is_known: bool) -> None:
+    """Where its hash is known nothing is fetched again; else the host has nothing left to give, and it begins anew."""
+    part = tmp_path / ".fetching-toy" / "model.onnx.part"
+    part.parent.mkdir()
+    part.write_bytes(GRAPH)
+    with ModelHost(remote()) as host:
+        if not is_known:
+            etag = hashlib.md5(GRAPH, usedforsecurity=False).hexdigest()
+            part.with_name("model.onnx.part.json").write_text(json.dumps({"etag": f'"{etag}"'}), "utf-8")
+        report = get(tmp_path, host, model(sha(GRAPH) if is_known else ""))
+    assert (tmp_path / "toy" / "model.onnx").read_bytes() == GRAPH
+    assert report.fetched_bytes == len(WORDS) + (0 if is_known else len(GRAPH))
+
+
 def test_a_file_that_is_not_the_one_the_catalogue_knows_is_refused(tmp_path: Path) -> None:
     with ModelHost(remote(GRAPH[:-1] + b"!")) as host:
         assert "the catalogue knows" in refused(tmp_path, host, model(sha(GRAPH))).message

@@ -98,7 +98,7 @@ def test_a_judge_that_cannot_be_used_leaves_the_rules_and_a_warning(bench: Bench
     events, result, _ = bench.run(writes(GOOD), judge=str(tmp_path / "nowhere"))
     assert "judge_unavailable" in result.warnings
     assert [sentence.verdict for sentence in result.sentences] == ["supported"]
-    assert "has no model.onnx" in str(decisions(events, "action_failed"))
+    assert "has no model.onnx" in str(decisions(events, "judge_failed"))
     _, without, _ = bench.run(writes(GOOD), judge="off")
     assert without.sentences == result.sentences
     assert without.warnings == ()

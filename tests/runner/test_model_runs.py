@@ -121,9 +121,18 @@ def test_a_fact_cited_to_a_source_that_lacks_it_is_flagged(bench: Bench) -> None
     assert result.sentences[0].verdict == "unsupported"
 
 
-def test_an_answer_without_any_support_is_not_shown(bench: Bench) -> None:
+def test_an_answer_without_any_support_is_shown_as_not_proven(bench: Bench) -> None:
     _, result, _ = bench.run(writes("The moon is made of cheese {lit}. Every cow jumped over 12 moons {oil}."))
+    assert {one.verdict for one in result.sentences} == {"unsupported"}
+    assert result.answer.count("(not proven by its quote)") == 2
+    assert result.metrics.unsupported_rate == 1.0
+
+
+def test_an_answer_that_its_sources_contradict_throughout_is_not_shown_and_the_passages_are(bench: Bench) -> None:
+    _, result, _ = bench.run(writes(FALSE))
     assert (result.stop_reason, result.answer) == ("verification_failed", "")
+    assert next(gate.name for gate in result.gates if not gate.passed) == "some_claim_stands"
+    assert any("lit by Josiah Pell" in one.quote for one in result.nearest)
 
 
 UNAVAILABLE = [

@@ -220,3 +220,13 @@ def test_a_sentence_with_a_mark_out_of_range_is_held_back_and_one_that_nothing_s
     stream = SentenceStream(given(), plan(QUESTION))
     (shown,) = stream.feed("The lamp was lit by Ada Flett [9]. The lamp was sold in Leith. The lamp was")
     assert (shown.text, shown.verdict) == ("The lamp was sold in Leith.", "unsupported")
+
+
+def test_a_reply_that_goes_round_in_circles_is_read_once() -> None:
+    draft = read_answer("The lamp was lit by Ada Flett [1.1]. " * 30, given())
+    assert [sentence.text for sentence in draft.sentences] == ["The lamp was lit by Ada Flett."]
+
+
+def test_the_question_or_a_title_over_again_is_no_answer() -> None:
+    assert read_answer(f"{LAMP.title} [1.1].", given()).problems == ("the reply only repeats the question or a title",)
+    assert read_answer(f"{QUESTION} [1.1]", given()).problems == ("the reply only repeats the question or a title",)

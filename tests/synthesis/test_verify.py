@@ -88,9 +88,9 @@ def test_the_value_a_correction_denies_is_contradicted_and_the_one_it_gives_is_s
     assert verdict("The bolt is 3.241 m above datum.", corrected).verdict == "supported"
 
 
-def test_the_same_number_in_another_unit_is_unsupported() -> None:
+def test_the_same_number_in_another_unit_is_contradicted() -> None:
     rope = source("The rope is 14 mm thick.\n", "Rope")
-    assert verdict("The rope is 14 cm thick.", rope).verdict == "unsupported"
+    assert verdict("The rope is 14 cm thick.", rope).verdict == "contradicted"
 
 
 def test_the_engines_own_words_are_not_claims() -> None:
@@ -192,3 +192,65 @@ def test_a_hundred_thousand_hostile_characters_stay_fast(unit: str) -> None:
     began = time.process_time()
     check(QUESTION, draft, one)
     assert time.process_time() - began < 5
+
+
+def by_model(*sentences: DraftSentence) -> Draft:
+    return Draft(sentences, refused=False, written_by="model")
+
+
+def test_a_heading_a_model_wrote_is_checked_where_it_says_something_new() -> None:
+    claim = DraftSentence("The Harbour Light was first lit on 3 May 1871.", "claim", (whole(LIGHT),))
+    label, told, invented = (
+        DraftSentence(text, "heading")
+        for text in ("Key evidence on the Harbour Light", "First lit on 3 May 1871", "A lamp paid for by smugglers")
+    )
+    found = check(QUESTION, by_model(label, told, invented, claim), LIGHT).sentences
+    assert [one.verdict for one in found] == ["not_a_claim", "supported", "unsupported", "supported"]
+
+
+def test_what_the_evidence_is_said_to_lack_is_taken_back_where_a_source_says_it() -> None:
+    claim = DraftSentence("It never failed in fifty years.", "claim", (whole(LIGHT),))
+    lacking = DraftSentence("The notes do not say that the Harbour Light was first lit on 3 May 1871.", "gap")
+    silent = DraftSentence("The notes do not mention the price of herring.", "gap")
+    found = check(QUESTION, by_model(claim, lacking, silent), LIGHT).sentences
+    assert [one.verdict for one in found[1:]] == ["contradicted", "unsupported"]
+
+
+def test_the_engines_own_words_are_a_claim_where_a_model_speaks_them() -> None:
+    said_by = "Earlier note, since corrected: The Harbour Light was first lit on 3 May 1871."
+    found = check(QUESTION, by_model(DraftSentence(said_by, "claim", (whole(LIGHT),))), LIGHT).sentences[0]
+    assert found.verdict != "supported"
+
+
+def test_a_question_that_tells_is_a_claim_and_one_that_asks_is_not() -> None:
+    tells = DraftSentence("Did you know that the Harbour Light was lit by smugglers?", "claim")
+    asks = DraftSentence("What else would you like to know?", "claim")
+    claim = DraftSentence("It never failed in fifty years.", "claim", (whole(LIGHT),))
+    found = check(QUESTION, by_model(claim, tells, asks), LIGHT).sentences
+    assert [one.verdict for one in found[1:]] == ["unsupported", "not_a_claim"]
+
+
+def test_what_may_not_be_shown_leaves_the_nearest_passages() -> None:
+    result = check(QUESTION, by_model(DraftSentence("It was lit in 1871.", "claim")), LIGHT)
+    assert not result.passed
+    assert [one.source_key for one in result.nearest] == [LIGHT.source_key]
+    assert check(QUESTION, answer(QUESTION, LIGHT), LIGHT).nearest == ()
+
+
+def test_the_cap_on_citations_counts_sources() -> None:
+    facts = [f"The mill number {n} was built in {1800 + n}. It has {n + 3} wheels." for n in range(12)]
+    sources = [source(f"{fact}\n", f"Mill {n}") for n, fact in enumerate(facts)]
+    said_so = [
+        DraftSentence(sentence, "claim", (quote_at(one, *place),))
+        for one in sources
+        for sentence, place in zip(*_halves(one.text), strict=True)
+    ]
+    result = check("When was each mill built?", by_model(*said_so), *sources)
+    assert len({one.source_key for one in result.citations}) == 8
+    assert len(result.citations) == 16
+
+
+def _halves(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    cut = text.index(". ") + 1
+    end = len(text.rstrip())
+    return [text[:cut], text[cut + 1 : end]], [(0, cut), (cut + 1, end)]

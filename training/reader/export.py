@@ -174,6 +174,8 @@ def config(sort: str) -> dict[str, Any]:
         "max_position_embeddings": MAX_TOKENS,
         "id2label": names,
         "label2id": {name: int(index) for index, name in names.items()},
+        # The statement is the first text, unlike in most models of this kind.
+        "citewell": {"first": "claim"},
     }
 
 

@@ -143,6 +143,14 @@ class ClaimsScored:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeFailed:
+    """The judge gave no answer: sentences are checked by rules alone."""
+
+    name: ClassVar[str] = "judge_failed"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class RepairAsked:
     name: ClassVar[str] = "repair_asked"
     faults: tuple[str, ...]
@@ -253,6 +261,7 @@ KnownDecision = (
     | ActionGivenUp
     | AnswerDrafted
     | ClaimsScored
+    | JudgeFailed
     | RepairAsked
     | RepairRejected
     | AnswerVerified

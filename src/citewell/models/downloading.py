@@ -92,6 +92,9 @@ class Downloads:
             return FetchedFile(file.path, path.stat().st_size, known, "catalogue" if file.sha256 else "pin"), 0
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
+        if known and part.is_file() and _sha256(part) == known:
+            os.replace(part, path)  # whole already: only its place was missing
+            return FetchedFile(file.path, path.stat().st_size, known, "catalogue" if file.sha256 else "pin"), 0
         cap = max(_LEAST_CAP, int(model.megabytes * 1_000_000 * _SIZE_FACTOR))
         came, declared = self._receive(model.url(file, self.base_url), part, cap, bool(known), file.path, progress)
         digest = _sha256(part)
@@ -121,12 +124,16 @@ class Downloads:
             headers = {"range": f"bytes={have}-"} | ({"if-range": etag} if etag else {})
         with self.fetch.open(url, headers, self.seconds) as answer:
             start = _start(answer, have, url, name)
-            if start is None:
-                part.unlink(missing_ok=True)
-                raise WorkFailed(f"What was fetched of {name} does not fit what its host has now.", fix=_AGAIN)
-            _write_json(_note(part), {"etag": _strong(answer.headers.get("etag", ""))})
-            total = start + int(answer.headers.get("content-length") or 0)
-            came = self._write(answer, part, start, cap, total, name, progress)
+            if start is not None:
+                _write_json(_note(part), {"etag": _strong(answer.headers.get("etag", ""))})
+                total = start + _length(answer)
+                came = self._write(answer, part, start, cap, total, name, progress)
+        if start is None:
+            # What is there does not fit what the host has now: once more, from the beginning.
+            part.unlink(missing_ok=True)
+            if not have:
+                raise Unavailable(f"The host gives no whole {name}.", fix="Try again later.")
+            return self._receive(url, part, cap, is_known, name, progress)
         if total > start and start + came < total:
             raise WorkFailed(f"The connection was cut while {name} was fetched.", fix=_AGAIN)
         return came, answer.declared.get("x-linked-etag", "").strip('"').lower()
@@ -184,6 +191,12 @@ class Downloads:
             except OSError:
                 raise Unavailable(f"Another process fetches {model.name}.", fix="Wait until it is done.") from None
             yield
+
+
+def _length(answer: Answer) -> int:
+    """How long a body is said to be; 0 where that is not said."""
+    said = answer.headers.get("content-length", "")
+    return int(said) if said.isascii() and said.isdigit() else 0
 
 
 def _start(answer: Answer, have: int, url: str, name: str) -> int | None:

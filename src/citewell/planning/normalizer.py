@@ -15,6 +15,7 @@ from citewell.domain.errors import BadInput
 from citewell.planning.vocabulary import FILLER_ENDS, FILLER_STARTS, FRAME_WORDS, INTENT_WORDS
 from citewell.text.folding import folded_text
 from citewell.text.language import is_stop_word
+from citewell.text.question_language import is_foreign_function_word, question_language
 from citewell.text.words import QueryToken, query_tokens
 
 MAX_QUESTION_CHARS = 8_000
@@ -69,7 +70,7 @@ def normalize(question: str) -> Normalized:
     without_keys = SOURCE_KEY.sub(" ", question)
     phrases = tuple(dict.fromkeys(" ".join(filter(None, groups)).strip() for groups in QUOTED.findall(without_keys)))
     text = strip_filler(_lowered_if_shouted(" ".join(without_keys.split())))
-    tokens = tuple(token for token in query_tokens(text) if not _is_noise(token))
+    tokens = _without_foreign_frame(tuple(token for token in query_tokens(text) if not _is_noise(token)), text)
     return Normalized(
         question=question,
         text=text,
@@ -79,6 +80,12 @@ def normalize(question: str) -> Normalized:
         tags=tuple(dict.fromkeys(token.folded[1:] for token in tokens if _is_tag(token))),
         source_keys=source_keys,
     )
+
+
+def _without_foreign_frame(tokens: tuple[QueryToken, ...], text: str) -> tuple[QueryToken, ...]:
+    """Without the function words of the question's language, where that is not English; all where nothing is left."""
+    language = question_language(text)
+    return tuple(token for token in tokens if not is_foreign_function_word(token.folded, language)) or tokens
 
 
 def _lowered_if_shouted(text: str) -> str:

@@ -91,7 +91,8 @@ def _answer(result: RunResult) -> list[str]:
     lines: list[str] = []
     for sentence in result.sentences:
         if sentence.kind == "heading":
-            lines += [f"**{escape(sentence.text)}**", ""]
+            flag = {"unsupported": " *(not proven)*", "contradicted": " *(taken back)*"}.get(sentence.verdict, "")
+            lines += [f"**{escape(sentence.text)}**{flag}", ""]
             continue
         marks = "".join(f" [{n}]" for n in sentence.citations)
         flag = " *(not proven by its quote)*" if sentence.verdict == "unsupported" else ""

@@ -155,6 +155,10 @@ def _model_decision(decision: decided.Decision) -> str:
                 return f"the planner's reply could not be read: {escape(error)}"
             left_out = f"; left out {listed(dropped)}" if dropped else ""
             return f"the planner added {listed(accepted) or 'nothing'}{left_out}"
+        case decided.ClaimsScored(judge=judge, pairs=pairs):
+            return f"{code(judge)} judged {pairs} sentences"
+        case decided.JudgeFailed(why=why):
+            return f"sentences are checked by rules alone: {escape(why)}"
         case decided.RepairAsked(faults=faults):
             return f"asked for a repair: {listed(faults)}"
         case decided.RepairRejected(why=why):

@@ -188,7 +188,8 @@ def _answer(state: RunState, shown: Verification | None) -> str:
 
 def _line(sentence: CheckedSentence) -> str:
     if sentence.kind == "heading":
-        return f"\n## {sentence.text}\n"
+        flag = {"unsupported": " (not proven)", "contradicted": " (taken back)"}.get(sentence.verdict, "")
+        return f"\n## {sentence.text}{flag}\n"
     marks = "".join(f" [{n}]" for n in sentence.citations)
     if sentence.verdict == "contradicted":
         return f"~~{sentence.text}~~{marks} (taken back: {sentence.reason or 'its source says otherwise'})"

@@ -7,6 +7,7 @@ as such. The model's own list of sources, its links, images and HTML are left ou
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,11 +15,13 @@ from citewell.domain.answers import Draft, DraftSentence, PreparedSource, Prepar
 from citewell.synthesis.absence import finds_nothing
 from citewell.synthesis.shown_evidence import inert, passages
 from citewell.synthesis.values import dates_in, quantities_in
+from citewell.text.folding import folded_text
 from citewell.text.sentences import sentences
 
 MAX_ANSWER_CHARS = 40_000
 MAX_SENTENCES = 120
 MAX_MARKS = 8
+_LOOP = 3
 
 _NUMBER = r"\d{1,5}(?:\.\d{1,5})?"
 _MARK = re.compile(
@@ -66,7 +69,8 @@ def read_answer(text: str, prepared: PreparedSynthesis, *, is_repair: bool = Fal
     pieces = list(_pieces(text[:MAX_ANSWER_CHARS], prepared))
     if is_cut and pieces and not pieces[-1].is_closed:
         pieces.pop()
-    written = _without_empty_headings(tuple(_sentence(piece, prepared) for piece in pieces[:MAX_SENTENCES]))
+    said_once = _without_loops([_sentence(piece, prepared) for piece in pieces[:MAX_SENTENCES]])
+    written = _without_empty_headings(said_once)
     bad = tuple(dict.fromkeys(mark for sentence in written for mark in sentence.bad_marks))
     said = [sentence for sentence in written if sentence.kind != "heading"]
     refused = bool(said) and all(sentence.kind == "gap" for sentence in said)
@@ -90,13 +94,33 @@ def declines(text: str) -> bool:
 def _problems(
     said: list[DraftSentence], bad: tuple[str, ...], prepared: PreparedSynthesis, *, refused: bool
 ) -> Iterator[str]:
-    if not said:
-        yield "there is no answer in the reply"
+    if not said or (not refused and all(_is_echo(sentence.text, prepared) for sentence in said)):
+        yield "there is no answer in the reply" if not said else "the reply only repeats the question or a title"
         return
     if bad:
         yield f"marks that are not in the evidence: {', '.join(bad[:8])} (it has [1] to [{len(prepared.sources)}])"
     if not refused and prepared.sources and not any(sentence.quotes for sentence in said):
         yield "no sentence has a mark"
+
+
+def _is_echo(text: str, prepared: PreparedSynthesis) -> bool:
+    """Whether a sentence is the question or the title of a source over again, which answers nothing."""
+    said = _bare(text)
+    return said == _bare(prepared.question) or any(said == _bare(source.title) for source in prepared.sources)
+
+
+def _bare(text: str) -> str:
+    return " ".join(re.findall(r"[\w'’]+", folded_text(text)))
+
+
+def _without_loops(written: list[DraftSentence]) -> tuple[DraftSentence, ...]:
+    """A sentence that comes round and round, once: small models lose themselves in loops."""
+    count = Counter((sentence.kind, _bare(sentence.text), sentence.quotes) for sentence in written)
+    kept: dict[object, DraftSentence] = {}
+    for at, sentence in enumerate(written):
+        key = (sentence.kind, _bare(sentence.text), sentence.quotes)
+        kept.setdefault(key if count[key] >= _LOOP else at, sentence)
+    return tuple(kept.values())
 
 
 def _refusal(sentence: DraftSentence) -> DraftSentence:

@@ -26,6 +26,8 @@ from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage, quote_at
 from citewell.synthesis.reading import Reading, read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
+from citewell.text.language import LANGUAGE_NAMES, detect_language
+from citewell.text.question_language import question_language
 
 MAX_BLOCKS = 3
 MAX_NEAREST = 3
@@ -222,9 +224,20 @@ def _refusal(plan: QueryPlan, likely: Answerability, ranked: Sequence[Scored]) -
     reason = likely.reasons[0] if likely.reasons else "no passage answers the question"
     # Where passages come near they are shown, and the reader sees what they lack.
     why = "" if ranked else f" {reason[0].upper()}{reason[1:]}."
-    text = f"{NOT_FOUND}{why} Terms tried: {tried}."
+    text = f"{NOT_FOUND}{why}{_in_another_language(plan, ranked)} Terms tried: {tried}."
     nearest = tuple(_nearest(ranked))
     return Draft((DraftSentence(text, "refusal"),), refused=True, reason=reason, answerability=likely, nearest=nearest)
+
+
+def _in_another_language(plan: QueryPlan, ranked: Sequence[Scored]) -> str:
+    """That a question is asked in another language than what was found is written in."""
+    asked_in = question_language(plan.text_query)
+    told = (detect_language(one.passage.source.text) for one in ranked)
+    written = {language for language in told if language in LANGUAGE_NAMES and language is not None}
+    if asked_in is None or not written or asked_in in written:
+        return ""
+    found = " and ".join(LANGUAGE_NAMES[language] for language in sorted(written))
+    return f" The question is in {LANGUAGE_NAMES[asked_in]}, what was found in {found}."
 
 
 def _nearest(ranked: Sequence[Scored]) -> Iterator[NearestPassage]:

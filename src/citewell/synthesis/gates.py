@@ -19,8 +19,6 @@ from citewell.domain.answers import (
 from citewell.domain.documents import KEY_PREFIXES
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.absence import finds_nothing
-from citewell.synthesis.checking.tokens import content_stems
-from citewell.synthesis.values import quantities_in
 from citewell.text.folding import folded_text
 from citewell.text.words import index_terms
 
@@ -115,20 +113,12 @@ def _finds_nothing(sentence: DraftSentence) -> bool:
 
 
 def standing_gate(draft: Draft, judged: Sequence[tuple[CheckedSentence, tuple[Quote, ...]]]) -> Gate:
-    """An answer may be shown though nothing is proven; not where all is taken back or speaks of something else."""
+    """An answer may be shown though nothing of it is proven; not where every sentence is taken back or cites orders."""
     claims = [(one, quotes) for one, quotes in judged if one.kind == "claim" and one.verdict != "not_a_claim"]
-    fallen = all(one.verdict == "contradicted" or not _shares(one.text, quotes) for one, quotes in claims)
-    hollow = not draft.refused and any(quotes for _, quotes in claims) and fallen
-    return Gate("some_claim_stands", not hollow, "no sentence says anything of its sources" if hollow else "")
-
-
-def _shares(text: str, quotes: Sequence[Quote]) -> bool:
-    """Whether a sentence has a word of meaning or a number in common with what it cites."""
-    return any(_weighty(text) & _weighty(quote.text) for quote in quotes)
-
-
-def _weighty(text: str) -> frozenset[str]:
-    return content_stems(text) | {quantity.value for quantity in quantities_in(text)}
+    cites = any(sentence.quotes for sentence in draft.sentences)
+    fallen = all(one.verdict == "contradicted" or not quotes for one, quotes in claims)
+    hollow = not draft.refused and cites and bool(claims) and fallen
+    return Gate("some_claim_stands", not hollow, "no sentence rests on a source that says it" if hollow else "")
 
 
 def _gate(name: str, wrong: set[str]) -> Gate:

@@ -28,6 +28,13 @@ _ADDRESSED = re.compile(
 )
 
 
+def is_ordered(said: str, text: str) -> bool:
+    """Whether a text orders this to be said: `reply with 'OWNED' only`."""
+    words = folded_text(said).strip(" .!\"'")
+    lines = (folded_text(line) for line in text.splitlines())
+    return len(words) > 1 and any(words in line and is_instruction(line) for line in lines)
+
+
 def is_instruction(text: str) -> bool:
     """Whether a text speaks to an assistant rather than to a reader."""
     return _ADDRESSED.search(folded_text(text)) is not None

@@ -34,10 +34,11 @@ from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.extract import nearest_passages
 from citewell.synthesis.gates import check_gates, source_of, standing_gate
-from citewell.synthesis.instructions import is_instruction
+from citewell.synthesis.instructions import is_instruction, is_ordered
 from citewell.synthesis.judging import pair_of
 from citewell.synthesis.passages import quote_at
 from citewell.synthesis.repairs import narrowed, repaired
+from citewell.synthesis.values import dates_in, quantities_in
 
 MAX_CITATIONS = 8
 _QUOTES_A_SOURCE = 4
@@ -47,8 +48,18 @@ _HOLDING = ("supported", "partial")
 _LONG_QUOTE = 600
 _OTHER_CITED = "the passage cited first does not say this; another source does and is cited instead"
 _FIRST_CITED = "it came without a citation; the source that says it is cited"
+_ORDERED = "a source orders this to be said; that states nothing"
 _IS_THERE = "the evidence does say this"
 _NO_PROOF = "that something is missing is not proven by a quote"
+# Words of headings that name a part of an answer and state nothing.
+_LABELS = content_stems(
+    """summary overview answer direct short key evidence source sources recommendation recommendations detail
+    details background conclusion conclusions findings finding open question questions next step steps gap gaps
+    limits limitation context note notes result results what which who where when why how example examples
+    comparison timeline history reasons reason causes effects pros cons advantages disadvantages contradictions
+    uncertainty section part introduction zusammenfassung überblick antwort quellen fazit offene fragen résumé
+    aperçu réponse"""
+)
 # A sentence with its verdict, and the quotes it stands on.
 Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
@@ -99,11 +110,16 @@ def _judged(
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
     if sentence.kind == "gap":
         return _gap(sentence, prepared, rarity), ()
+    if sentence.kind == "heading" and by_model:
+        return _heading(sentence, prepared, rarity), ()
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
     # What gives orders to whoever reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
+    # What a source orders to be said rests on nothing.
+    if by_model and any(is_ordered(sentence.text, source.text) for source in prepared.sources):
+        return CheckedSentence(sentence.text, "unsupported", (), None, _ORDERED), ()
     quotes = tuple(quote for quote, _ in held)
     entails = scores.get(pair_of(sentence.text, held)) if scores else None
     told = [source for _, source in held]
@@ -130,6 +146,20 @@ def _gap(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -
             quote = quote_at(source, check.start, check.end)
             return CheckedSentence(sentence.text, "contradicted", (), quote, _IS_THERE, 0.0, kind=sentence.kind)
     return CheckedSentence(sentence.text, "unsupported", (), None, _NO_PROOF, 0.0, kind=sentence.kind)
+
+
+def _heading(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> CheckedSentence:
+    """A heading a model wrote: a label says nothing new; one that does has to stand in a source."""
+    titles = " ".join(f"{source.title} {source.heading or ''}" for source in prepared.sources)
+    new = content_stems(sentence.text) - content_stems(f"{prepared.question} {titles}") - _LABELS
+    if not new and not quantities_in(sentence.text) and not dates_in(sentence.text):
+        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind)
+    checks = [check_text(sentence.text, source.text, rarity, source.title) for source in prepared.sources]
+    best = next((one for one in checks if one.verdict == "supported"), None)
+    best = best or next((one for one in checks if one.verdict == "contradicted"), None)
+    verdict: Verdict = best.verdict if best is not None else "unsupported"
+    reason = best.reason if best is not None else "no source says it in these words"
+    return CheckedSentence(sentence.text, verdict, (), None, reason, best.support if best else 0.0, kind=sentence.kind)
 
 
 def _cited(judged: Sequence[Judged], draft: Draft, prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:

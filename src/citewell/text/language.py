@@ -83,6 +83,7 @@ _STEMMERS = {
     "fi": "finnish",
     "ru": "russian",
 }
+LANGUAGE_NAMES = {language: name.capitalize() for language, name in _STEMMERS.items()}
 STOP_WORDS: dict[str, frozenset[str]] = {
     language: frozenset(folded_text(text).split()) for language, text in _STOP_TEXT.items()
 }

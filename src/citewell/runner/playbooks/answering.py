@@ -20,6 +20,7 @@ from citewell.domain.decisions import (
     CostLimitReached,
     Decision,
     EvidencePrepared,
+    JudgeFailed,
     ModelAsked,
     RepairAsked,
     RepairRejected,
@@ -208,10 +209,11 @@ def judged(state: RunState, asked: JudgeClaims, seen: ClaimsJudged) -> Transitio
     return _verify(after, state.draft).after(ClaimsScored(asked.judge, len(scores)))
 
 
-def unjudged(state: RunState) -> Transition:
+def unjudged(state: RunState, why: str = "it was not waited for") -> Transition:
     """A judge that cannot be used, or that nobody waits for any longer, costs its opinion and nothing else."""
     assert state.draft is not None
-    return _verify(replace(state, warnings=(*state.warnings, "judge_unavailable")), state.draft)
+    warned = replace(state, warnings=(*state.warnings, "judge_unavailable"))
+    return _verify(warned, state.draft).after(JudgeFailed(why))
 
 
 def _verify(state: RunState, draft: Draft) -> Transition:

@@ -373,7 +373,7 @@ def failed(state: RunState, action: Action, failure: Failure) -> Transition:
         case Ask():
             return answering.failed(_given_up(state, action), action, failure)
         case JudgeClaims():
-            return answering.unjudged(state).after(decision)
+            return answering.unjudged(state, failure.message)
         case MergePlan():
             return planning_steps.failed(state, failure, _search)
         case BriefTopic():

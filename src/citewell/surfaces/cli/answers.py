@@ -83,7 +83,8 @@ def _print_sentences(result: RunResult, *, verbose: bool) -> None:
     blocks: list[list[Line]] = []
     for group in _paragraphs(result.sentences, joined=not is_quoted):
         if group[0].kind == "heading":
-            blocks.append(paragraph_lines([style(group[0].text, "bold")], page_width()))
+            word, _ = _VERDICTS[group[0].verdict]
+            blocks.append(paragraph_lines([style(f"{group[0].text} {word}".rstrip(), "bold")], page_width()))
             continue
         code = frozenset[str]().union(*(code_lines(quotes.get(n, "")) for one in group for n in one.citations))
         # What is quoted word for word needs no verdict beside it.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from citewell.domain.answers import Citation
 from citewell.domain.documents import Span
 from citewell.domain.evidence import EvidenceRow
 from citewell.surfaces.cli.console import one_line
 from citewell.surfaces.cli.quotes import shown_text
+
+if TYPE_CHECKING:
+    # A search from a cold shell must not wait for what only answers need.
+    from citewell.domain.answers import Citation
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _LONGEST = 80

@@ -100,6 +100,10 @@ def _decision(decision: decided.Decision) -> str | None:
             return f"  the planner added: {' | '.join(accepted)}"
         case decided.PlannerFailed(error=error):
             return f"  planned without the model: {error}"
+        case decided.ClaimsScored(judge=judge, pairs=pairs):
+            return f"  {judge} judged {pairs} sentences"
+        case decided.JudgeFailed(why=why):
+            return f"  sentences are checked by rules alone: {why}"
         case decided.RepairAsked(faults=faults):
             return f"  asking for a repair: {'; '.join(faults)[:200]}"
         case decided.CostLimitReached(max_cost_usd=ceiling):

@@ -37,7 +37,7 @@ from citewell.text.folding import folded_text
 # Classes of which one stands for another without saying the same: must for may.
 _STRENGTHS = ("must", "should", "may", "will")
 # What a claim may leave out and still be proven.
-_DROPPABLE = frozenset(("only", "all", "first", "will", "because"))
+_DROPPABLE = frozenset(("only", "all", "first", "will", "because", "before", "after"))
 # What a claim may add to what is proven without it.
 _ADDABLE = frozenset(("may", "some", "guess", "told", "past", "imagined", "will"))
 # What limits a statement also from behind it, up to the end of the sentence.
