@@ -27,7 +27,7 @@ from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
 from citewell.retrieval.row_context import with_context
-from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity, read_many, shown_from, term_chunks
 from citewell.retrieval.spelling import Respelled, respell
 
 EXACT_TAG_EXAMPLES = 3
@@ -205,17 +205,18 @@ class PackBuilder:
         self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], ranked: Sequence[_Ranked]
     ) -> tuple[EvidenceRow, ...]:
         """Each document with the part that says most of what was asked, wherever in it that stands."""
-        chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+        found = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+        chunks = [(document, shown_from(self._store, document, chunk, query)) for document, chunk in found]
         readings = read_many(self._store, chunks, query, LOOK_THROUGH)
         return tuple(
             evidence_row(
-                *(row.candidate.document, row.candidate.chunk, reading, query, weights),
+                *(*chunk, reading, query, weights),
                 plan.limits.max_chars_per_doc,
                 score=row.weighed.score,
                 signals=row.weighed.signals,
                 lanes=row.lanes,
             )
-            for row, reading in zip(ranked, readings, strict=True)
+            for row, chunk, reading in zip(ranked, chunks, readings, strict=True)
         )
 
     def _with_pinned(

@@ -10,7 +10,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.row_context import with_context
-from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_many, shown_from, term_chunks
 from citewell.retrieval.spelling import Respelled
 
 
@@ -23,7 +23,8 @@ def evidence_rows(
 ) -> tuple[EvidenceRow, ...]:
     """These documents, each with its window and why it is here; `spelled` says which words were read as others."""
     weights = rarity(term_chunks(store, query), store.chunk_count())
-    chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+    found = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+    chunks = [(document, shown_from(store, document, chunk, query)) for document, chunk in found]
     readings = read_many(store, chunks, query, LOOK_THROUGH)
     shown = [
         evidence_row(
