@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
-.PHONY: demo test quick check bench docs golden lock clean reader reader-pairs reader-train reader-evaluate reader-export
+.PHONY: demo test quick check serve bench fuzz-api docs golden lock clean reader reader-pairs reader-train \
+	reader-evaluate reader-export
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
@@ -19,8 +20,14 @@ quick: $(TEST_STAMP)  ## the inner loop: everything that takes no real killing o
 check: $(STAMP)  ## ruff, mypy, layers, generated docs
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python docs/generate.py --check
 
+serve: $(STAMP)  ## the API on loopback
+	$(BIN)/citewell serve
+
 bench: $(STAMP)  ## speed and quality on the public collections, peers in the same run
 	$(BIN)/python bench/run.py $(BENCH)
+
+fuzz-api: $(TEST_STAMP)  ## every operation of the API, 200 examples each, every phase of schemathesis
+	FUZZ_EXAMPLES=200 $(BIN)/pytest -q --timeout=14000 tests/api/test_openapi.py -k says
 
 docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py

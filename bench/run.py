@@ -24,6 +24,7 @@ from lexical_scale import measure_scale
 from mdn import Mdn
 from quality import measure_quality
 from real_notes import measure_real
+from serving import measure_serving
 from tables import Part, write_page
 from verifier import measure_verifying
 
@@ -31,8 +32,8 @@ from citewell.domain.ports import Entailment
 from citewell.models.entailment import OnnxEntailment
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-DEFAULT_PARTS = ("quality", "ingest", "flat")
 BUSY = "Other programs kept the machine busy during this run: its rankings hold, its latencies and speeds say nothing."
+DEFAULT_PARTS = ("quality", "ingest", "flat", "serving")
 ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
 
 
@@ -53,7 +54,10 @@ def main() -> None:
     measured: list[Part] = []
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
-        if name not in ("quality", "hybrid", "answerability", "verifier", "extractive", "real") and not mdn.is_there:
+        if (
+            name not in ("serving", "quality", "hybrid", "answerability", "verifier", "extractive", "real")
+            and not mdn.is_there
+        ):
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
             continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
@@ -84,6 +88,7 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
             options.data, options.collections.split(",") if options.collections else [], options.asked
         ),
         "real": lambda: measure_real(options.data, options.half, "off" if options.lexical else "on"),
+        "serving": measure_serving,
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
         "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),

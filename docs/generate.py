@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cogapp import Cog
 
+from citewell.settings import setting_fields
 from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,7 +21,10 @@ PAGES = (
     "ARCHITECTURE.md",
     *(
         f"docs/{name}.md"
-        for name in ("commands", "settings", "models", "research-pack", "runs", "python", "questions", "families")
+        for name in (
+            *("commands", "settings", "models", "research-pack", "runs", "python", "api", "attacks", "questions"),
+            "families",
+        )
     ),
 )
 
@@ -29,6 +33,24 @@ def schema_files() -> dict[Path, str]:
     """What docs/schemas holds."""
     folder = ROOT / "docs" / "schemas"
     return {folder / f"{name}.json": json.dumps(json_schema(name), indent=1) + "\n" for name in SCHEMA_TYPES}
+
+
+def example_settings() -> str:
+    """`.env.example`: every setting with what it means, none of them set."""
+    lines = [
+        "# Settings of Citewell, all with their defaults: copy to .env, and take the mark off what you want to change.",
+        "# `set -a; . ./.env; set +a` puts them into the environment of a shell. Keys belong in no repository.",
+        "",
+        "# where the corpus and the runs live",
+        "#CITEWELL_DATA_DIR=",
+    ]
+    for entry in setting_fields():
+        about = entry.metadata
+        value = "" if about["secret"] or entry.default == "" else str(entry.default)
+        shown = value.lower() if isinstance(entry.default, bool) else value
+        unused = "" if about["used"] else " (not used yet)"
+        lines += ["", f"# {about['doc']}{unused}", f"#{about['env']}={shown}"]
+    return "\n".join(lines) + "\n"
 
 
 def stale_pages(*, rewrite: bool) -> list[str]:
@@ -49,7 +71,7 @@ def stale_pages(*, rewrite: bool) -> list[str]:
 
 def stale_schemas(*, rewrite: bool) -> list[str]:
     stale: list[str] = []
-    wanted = schema_files()
+    wanted = {**schema_files(), ROOT / ".env.example": example_settings()}
     for path, text in wanted.items():
         if not path.exists() or path.read_text("utf-8") != text:
             stale.append(str(path.relative_to(ROOT)))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, DocumentView, SourceType
-from citewell.domain.errors import BadInput, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, Conflict, WorkFailed
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.packs import PACK_SCHEMA_VERSION
 from citewell.domain.ports import Clock, Reranker
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
+    from citewell.domain.transcripts import ChatTranscript, TranscriptList
+    from citewell.exporting.exported import Exportable, ExportedFile, ExportForm
     from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.recording.redaction import Redactor
     from citewell.recording.store import SqliteRuns
@@ -92,6 +94,8 @@ class Engine:
         self._clock = clock or SystemClock()
         self._chats: dict[str, ChatModel] = {}
         self._open_embedder = open_embedder or self._chosen_embedder
+        # A program that waits for its own runs may queue any number; a server sets how many it lets wait.
+        self.max_waiting_runs: int | None = None
 
     @cached_property
     def corpus(self) -> CorpusStore:
@@ -118,6 +122,8 @@ class Engine:
             self.settings.data_dir,
             self._redactor.redact,
             machine=self._machine,
+            max_running=self.settings.max_runs,
+            max_waiting=self.max_waiting_runs,
         )
 
     def _effects(self, run_id: str | None) -> Perform:
@@ -567,9 +573,72 @@ class Engine:
             Asked(question, **{name: one for name, one in options.items() if one is not None})
         )
 
+    def load(self) -> None:
+        """Open and import what the first question would otherwise wait for."""
+        from citewell.synthesis import answerability, extract, verify  # noqa: F401
+
+        self.runs.latest(1)
+        self._requests  # noqa: B018
+        for model in dict.fromkeys((self.settings.model, self.settings.planner_model)):
+            if model not in ("", "extractive"):
+                self._load_client(model)
+        if self._semantic_use() != "off":
+            try:
+                self.semantic_lane()
+            except CitewellError:
+                return  # words answer without it, and say so
+        self._pack_by_rules("anything", PackOptions(limit=1), Filters(), "cli", None)
+
+    def _load_client(self, model: str) -> None:
+        """Import the client of a model's provider, which takes longer than most calls of it."""
+        from citewell.models.chat import check_model
+        from citewell.models.exchange import load_client
+
+        try:
+            load_client(check_model(model, self.settings).provider.protocol)
+        except CitewellError:
+            return  # whoever asks it is told
+
     def show_run(self, run_id: str, *, with_events: bool = False) -> RunView:
         """A run as it was, and what became of its sources since."""
         return self.runs.show(run_id, self._source_state, with_events=with_events)
+
+    def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
+        """Keep a conversation, its secrets masked."""
+        from citewell.recording.transcripts import save_transcript
+
+        return save_transcript(self.settings.data_dir, self._masker.mask_value(transcript))
+
+    def transcripts(self, limit: int = 20) -> TranscriptList:
+        """The conversations that were saved last."""
+        from citewell.recording.transcripts import list_transcripts
+
+        return list_transcripts(self.settings.data_dir, limit)
+
+    def export_run(self, run_id: str, form: ExportForm) -> ExportedFile:
+        """A finished run in a form people keep; one that failed its own checks is not exported."""
+        from citewell.exporting.exported import export_file
+
+        return export_file(form, self._exportable(run_id))
+
+    def share_page(self, run_id: str) -> str:
+        """A finished run as a page to pass on, without anything of this machine."""
+        from citewell.exporting.share_page import share_page
+
+        return share_page(self._exportable(run_id))
+
+    def _exportable(self, run_id: str) -> Exportable:
+        from citewell.exporting.exported import Exportable, cited_documents
+
+        result = self.runs.shareable(run_id)
+        if result.answer_status in ("error", "unavailable"):
+            raise Conflict(f"Run {run_id} has no answer to pass on.", fix="Ask the question again.")
+
+        def about(key: str) -> tuple[str | None, str | None]:
+            document = self.corpus.find(self._real_key(key) if MASK in key else key)
+            return (document.author, document.created or document.modified) if document else (None, None)
+
+        return Exportable(result, self.runs.started_at(run_id), cited_documents(result.citations, about))
 
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
         from citewell.domain.run_reports import CitedSource

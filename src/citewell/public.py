@@ -11,7 +11,7 @@ they are asynchronous; results are typed, frozen values, the same documents that
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
     from citewell.domain.run_reports import (
         ControlReport,
+        EgressLedger,
         ExportReport,
         PruneSummary,
         ReplayReport,
@@ -50,8 +51,10 @@ if TYPE_CHECKING:
         RunList,
         RunView,
     )
-    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, Surface
+    from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, RunStatus, RunSummary, Surface
     from citewell.domain.topics import EntityMap, TopicBrief
+    from citewell.domain.transcripts import ChatTranscript, TranscriptList
+    from citewell.exporting.exported import ExportedFile, ExportForm
 
 Place = str | Path
 History = Sequence[str | Mapping[str, str]]
@@ -209,13 +212,32 @@ class Citewell:
         """An answer from the rows of a pack, each read anew from the corpus by key and hash; nothing is recorded."""
         return self._engine.synthesize(question, pack, model=model, max_evidence_chars=max_evidence_chars)
 
+    def start_synthesis(
+        self, question: str, pack: ResearchPack, *, model: str = "", max_evidence_chars: int | None = None
+    ) -> str:
+        """Begin such an answer and return the id of its run, which is in this process's memory only."""
+        return self._engine.start_synthesis(question, pack, model=model, max_evidence_chars=max_evidence_chars)
+
     def explain(self, pack: ResearchPack) -> Explanation:
         """Why a search came to what it came to; also where it found nothing."""
         return self._engine.explain(pack)
 
+    def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
+        """Keep a conversation (`chat-transcripts/`); it is never indexed."""
+        return self._engine.save_transcript(transcript)
+
+    def transcripts(self, limit: int = 20) -> TranscriptList:
+        """The conversations that were saved last."""
+        return self._engine.transcripts(limit)
+
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
         return self._engine.doctor()
+
+    def serve_mode(self) -> None:
+        """Be ready for many callers: load what questions need, and let only so many runs wait as the settings say."""
+        self._engine.max_waiting_runs = self.settings.max_waiting_runs
+        self._engine.load()
 
     def without_secrets(self, text: str) -> str:
         """A text with the values of secret settings masked."""
@@ -321,9 +343,20 @@ class Runs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list(self, limit: int = 20) -> RunList:
-        """The latest runs, newest first."""
-        return self._engine.runs.latest(limit)
+    def list(
+        self,
+        limit: int = 20,
+        *,
+        behind: str | None = None,
+        statuses: Sequence[RunStatus] = (),
+        profile: RunProfile | None = None,
+        surface: Surface | None = None,
+        words: str = "",
+    ) -> RunList:
+        """The latest runs, newest first: behind another one, in some states, with words in the question."""
+        from citewell.domain.run_store import RunChoice
+
+        return self._engine.runs.latest(limit, RunChoice(behind, tuple(statuses), profile, surface, words))
 
     def find(self, run: str) -> str:
         """The id of a run, by its id, by how it begins, or as `last`."""
@@ -337,13 +370,21 @@ class Runs:
         """The stored result of a finished run, by id or by the path of an exported one."""
         return self._engine.runs.result(run)
 
+    def status(self, run_id: str) -> RunStatus:
+        """How a run stands."""
+        return self._engine.runs.status(run_id)
+
+    def last_entry(self, run_id: str) -> int:
+        """The number of the last entry of a run's log, as far as it has come."""
+        return self._engine.runs.last_entry(run_id)
+
     def wait(self, run_id: str, timeout: float | None = None) -> RunResult:
         """The result of a run that this process executes, once it has one."""
         return self._engine.runs.wait(run_id, timeout)
 
     def follow(
         self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
-    ) -> AsyncIterator[RunEvent]:
+    ) -> AsyncGenerator[RunEvent, None]:
         """The events of a run that any process executes, from any point on; leaving changes nothing for the run."""
         return self._engine.runs.follow(run_id, after, until=until)
 
@@ -358,6 +399,10 @@ class Runs:
     def interrupt(self, run_id: str) -> None:
         """Stop executing a run here; it stays resumable."""
         self._engine.runs.interrupt(run_id)
+
+    def interrupt_all(self, seconds: float = 5.0) -> None:
+        """Stop executing every run here and take no more; they stay resumable."""
+        self._engine.runs.interrupt_all(seconds)
 
     def cancel(self, run_id: str) -> ControlReport:
         """Stop a run for good. What it gathered stays on record."""
@@ -378,6 +423,30 @@ class Runs:
     def export(self, run_id: str, target: Place) -> ExportReport:
         """Write a finished run to one file that can be replayed on any machine."""
         return self._engine.runs.export(run_id, Path(target))
+
+    def archive(self, run_id: str) -> bytes:
+        """The bytes of such a file."""
+        return self._engine.runs.archive(run_id)
+
+    def exported(self, run_id: str, form: ExportForm) -> ExportedFile:
+        """A finished run as Markdown, Word, BibTeX or RIS."""
+        return self._engine.export_run(run_id, form)
+
+    def shareable(self, run_id: str) -> RunResult:
+        """The result of a run that may be passed on: one that ended, and not by failing its own checks."""
+        return self._engine.runs.shareable(run_id)
+
+    def share_page(self, run_id: str) -> str:
+        """A finished run as a page to pass on, without anything of this machine."""
+        return self._engine.share_page(run_id)
+
+    def import_archive(self, content: bytes) -> RunSummary:
+        """Put a run that was exported elsewhere on record here; everything of it is checked and nothing executed."""
+        return self._engine.runs.import_archive(content)
+
+    def egress(self, run_id: str) -> EgressLedger:
+        """What a run sent, to whom and when."""
+        return self._engine.runs.egress(run_id)
 
     def prune(self, *, keep_all: bool = False) -> PruneSummary:
         """Put old runs away by the settings in force."""

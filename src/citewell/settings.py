@@ -178,6 +178,22 @@ class Settings:
     research_model: str = _setting(
         "RESEARCH_MODEL", "model of the loop on the web; empty: the one that writes", "", used=False
     )
+    max_runs: int = _setting("CITEWELL_MAX_RUNS", "runs that are executed at the same time", 20, between=(1, 1_000))
+    max_waiting_runs: int = _setting(
+        "CITEWELL_MAX_WAITING_RUNS",
+        "runs a server lets wait beyond those; more are answered 429",
+        20,
+        between=(0, 10_000),
+    )
+    max_syntheses: int = _setting(
+        "CITEWELL_MAX_SYNTHESES", "answers from given packs a server writes at the same time", 4, between=(1, 100)
+    )
+    max_body_bytes: int = _setting(
+        "CITEWELL_MAX_BODY_BYTES", "largest request a server reads", 8_000_000, between=(10_000, 1_000_000_000)
+    )
+    heartbeat_seconds: float = _setting(
+        "CITEWELL_HEARTBEAT_SECONDS", "seconds between signs of life on a stream", 5.0, between=(0.05, 600)
+    )
     sources: Mapping[str, Literal["default", "environment", "file", "flag"]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

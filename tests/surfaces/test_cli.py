@@ -120,7 +120,7 @@ def test_a_recorded_run_is_shown_replayed_compared_and_exported(program: Program
     exported = program.json("runs", "export", run, "--output", str(tmp_path / "run.zip"))
     assert program.json("runs", "replay", exported["path"])["identical"] is True
     assert program.json("runs", "prune")["kept"] >= 1
-    assert program.json("runs", "cancel", run, code=2)["error"]["code"] == "bad_input"
+    assert program.json("runs", "cancel", run, code=2)["error"]["code"] == "conflict"
 
 
 def test_a_backup_is_written_once_and_restored_elsewhere(program: Program, tmp_path: Path) -> None:

@@ -152,6 +152,13 @@ def test_a_word_the_whole_corpus_lacks_takes_the_answer_with_it() -> None:
     assert (draft.refused, "demolished" in draft.reason) == (True, True)
 
 
+def test_a_compound_of_which_the_corpus_lacks_one_part_is_lacking() -> None:
+    question = "What is the two-pizza rule of a team?"
+    team = source("Each team has two leads. The rule of a team is to meet on Mondays.", "Teams")
+    draft = extract(replace(prepared(question, [team]), unseen_terms=("pizza",)), plan(question))
+    assert draft.refused
+
+
 def test_beside_a_full_answer_a_note_about_something_else_is_not_shown() -> None:
     dried = source("Dry sugar kelp at 38 °C for eight hours.", "Drying")
     blanched = source("Blanch sugar kelp at 80 °C for two minutes.", "Blanching")

@@ -77,9 +77,9 @@ def test_query_tokens_never_fail_and_stay_inside_the_text(text: str) -> None:
 def test_hostile_repetition_takes_linear_time(hostile: str) -> None:
     """100 KB of anything is analysed at once; a second is the bound, milliseconds are the rule."""
     text = hostile * (100_000 // len(hostile))
-    started = time.monotonic()
+    started = time.process_time()
     index_terms(text, "en")
     compound_terms(text)
     list(words(text, "en"))
     query_tokens(text[:20_000])
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3

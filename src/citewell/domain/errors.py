@@ -2,9 +2,12 @@
 
 CitewellError              every error a user may see; `fix` says what to do next
 ├── BadInput               the request itself cannot be served (exit 2)
+│   └── Conflict           not in the state things are in: the run has ended, or has not (exit 2)
 ├── NotFound               no such key, path, run or collection (exit 3)
 ├── Unavailable            something outside is missing: model, provider, database (exit 4)
-│   └── StoreUnusable      a database file that must not be touched: corrupt, foreign, newer
+│   ├── StoreUnusable      a database file that must not be touched: corrupt, foreign, newer
+│   ├── Held               another process executes the run
+│   └── Busy               too much is under way already; it is worth trying again soon
 ├── StoreFull              the disk or the database has no room; what was saved before is safe (exit 1)
 └── WorkFailed             the work was started and failed (exit 1)
     ├── Interrupted        the person stopped it; it can be resumed (exit 130)
@@ -31,6 +34,10 @@ class BadInput(CitewellError):
     code = "bad_input"
 
 
+class Conflict(BadInput):
+    code = "conflict"
+
+
 class NotFound(CitewellError):
     code = "not_found"
 
@@ -41,6 +48,17 @@ class Unavailable(CitewellError):
 
 class StoreUnusable(Unavailable):
     code = "store_unusable"
+
+
+class Held(Unavailable):
+    code = "held"
+
+
+class Busy(Unavailable):
+    """`retry_after` is how many seconds to wait before asking again."""
+
+    code = "busy"
+    retry_after = 2
 
 
 class StoreFull(CitewellError):

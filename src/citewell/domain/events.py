@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from citewell.domain.decisions import Decision, decision_body, read_decision
+from citewell.domain.decisions import DECISION_TYPES, Decision, decision_body, read_decision
 from citewell.domain.runs import RunRequest, RunResult, RunStatus, Stage, StopReason
 
 
@@ -162,6 +162,11 @@ EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 EVENT_TYPES: dict[str, type[Any]] = {
     re.sub(r"(?<!^)(?=[A-Z])", "_", entry.__name__).lower(): entry for entry in get_args(Event)
 }
+# What is read back from a log as it is; a decision is read by its own type.
+DECODED_TYPES: tuple[type[Any], ...] = (
+    *(form for form in EVENT_TYPES.values() if form is not DecisionMade),
+    *DECISION_TYPES.values(),
+)
 _KINDS: dict[type[Any], EventKind] = {form: kind for kind in EVENT_KINDS if (form := EVENT_TYPES.get(kind))}
 
 

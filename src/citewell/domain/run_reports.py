@@ -11,10 +11,11 @@ from citewell.domain.runs import RunResult, RunStatus, RunSummary
 
 @dataclass(frozen=True, slots=True)
 class RunList:
-    """The latest runs; `unreadable` names those whose row makes no sense."""
+    """The latest runs; `unreadable` names those whose row makes no sense, `next` where the list goes on."""
 
     runs: tuple[RunSummary, ...]
     unreadable: tuple[str, ...] = ()
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,31 @@ class ControlReport:
     control: Literal["cancel", "finish"]
     status: RunStatus
     detail: str
+
+
+EgressOutcome = Literal["answered", "failed", "let_go", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class EgressEntry:
+    """Something that was sent to somebody: when, to whom, what for, and how many bytes of text."""
+
+    at: str
+    kind: Literal["model"]
+    to: str
+    purpose: str
+    bytes: int
+    outcome: EgressOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class EgressLedger:
+    """Everything a run sent; `hosted` says whether any of it was meant for another machine."""
+
+    run_id: str
+    hosted: bool
+    entries: tuple[EgressEntry, ...]
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,22 @@ class RunPage:
 
     runs: tuple[RunSummary, ...]
     unreadable: tuple[str, ...] = ()
+    # The last run of the page, where there are more behind it.
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """Which runs are wanted: behind another, in some states, of a profile or surface, with words in the question."""
+
+    behind: str | None = None
+    statuses: tuple[RunStatus, ...] = ()
+    profile: str | None = None
+    surface: str | None = None
+    words: str = ""
+
+
+ANY_RUN = RunChoice()
 
 
 class RunLog(Protocol):
@@ -59,7 +75,11 @@ class RunStore(Protocol):
         """A run as it stands; one whose owner is gone is `interrupted`. NotFound where there is none."""
         ...
 
-    def latest(self, limit: int) -> RunPage: ...
+    def put_record(self, summary: RunSummary, events: Sequence[RunEvent]) -> None:
+        """A run that ended elsewhere, with its whole log; Conflict where there is one of this id."""
+        ...
+
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunPage: ...
 
     def count(self) -> int: ...
 

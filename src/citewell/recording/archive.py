@@ -29,15 +29,20 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MADE_ON_UNIX = 3
 
 
-def export_run(folder: Path, target: Path) -> Path:
-    """Write a completed trace to one file; the same trace gives the same bytes with the same zlib."""
+def packed_run(folder: Path) -> bytes:
+    """A completed trace as one archive; the same trace gives the same bytes with the same zlib."""
     trace = read_trace(folder)
     if trace.document.synthesis.is_rejected:
         raise BadInput(
             f"The answer of run {trace.run_id} was rejected by verification: it is not exported.",
             fix="Ask the question again.",
         )
-    content = _packed(trace.run_id, trace.files)
+    return _packed(trace.run_id, trace.files)
+
+
+def export_run(folder: Path, target: Path) -> Path:
+    """Write a completed trace to one file."""
+    content = packed_run(folder)
     with disk_errors(f"The export {target.name}"):
         _write_new(target, content)
     return target
@@ -88,7 +93,14 @@ def import_run(file_or_folder: Path) -> Trace:
     """An exported run from a `.zip` or a folder, checked whole; nothing is written anywhere."""
     if file_or_folder.is_dir():
         return read_trace(file_or_folder.resolve())
-    content = _read_archive(file_or_folder)
+    return unpacked_run(_read_archive(file_or_folder))
+
+
+def unpacked_run(content: bytes) -> Trace:
+    """An exported run from the bytes of its archive, checked whole."""
+    if len(content) > MAX_TRACE_BYTES:
+        raise _refused(f"it has more than {MAX_TRACE_BYTES} bytes")
+    _check_end(content)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = _members(archive)
@@ -107,15 +119,11 @@ def _read_archive(path: Path) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise _refused("it is not a regular file")
-            content = file.read(MAX_TRACE_BYTES + 1)
+            return file.read(MAX_TRACE_BYTES + 1)
     except FileNotFoundError:
         raise NotFound(f"There is no file {path.name}.", fix="Check the path.") from None
     except OSError as error:
         raise Unavailable(f"{path.name} cannot be read: {error.strerror}.", fix="Check its permissions.") from error
-    if len(content) > MAX_TRACE_BYTES:
-        raise _refused(f"it has more than {MAX_TRACE_BYTES} bytes")
-    _check_end(content)
-    return content
 
 
 def _check_end(content: bytes) -> None:

@@ -13,10 +13,10 @@ import apsw
 import msgspec
 
 from citewell.database.sqlite import Database, fetch_one, fetch_rows, fetch_value, load_schema
-from citewell.domain.errors import BadInput, LeaseLost, NotFound, Unavailable
+from citewell.domain.errors import Conflict, Held, LeaseLost, NotFound
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.ports import Clock
-from citewell.domain.run_store import RunMark, RunPage
+from citewell.domain.run_store import ANY_RUN, RunChoice, RunMark, RunPage
 from citewell.domain.runs import TERMINAL, Control, RunStatus, RunSummary
 from citewell.recording.log import canonical_json, chained, touched, verify_chain
 from citewell.recording.owners import is_alive
@@ -55,6 +55,20 @@ class SqliteRuns:
             )
             _insert(connection, chained(summary.run_id, None, [opening], summary.created_at))
 
+    def put_record(self, summary: RunSummary, events: Sequence[RunEvent]) -> None:
+        """A run that ended elsewhere, with its whole log."""
+        with self.database.write() as connection:
+            if fetch_one(connection, "SELECT 1 FROM runs WHERE run_id = ?", (summary.run_id,)) is not None:
+                raise Conflict(f"There is a run {summary.run_id} already.", fix="Look at that one.")
+            connection.execute(
+                f"INSERT INTO runs({_SUMMARY}) VALUES (?,?,?,?,?,?,?,?,?)",
+                (
+                    *(summary.run_id, summary.status, summary.stop_reason, summary.profile, summary.surface),
+                    *(summary.question, summary.created_at, summary.updated_at, summary.tool_version),
+                ),
+            )
+            _insert(connection, events)
+
     def summary(self, run_id: str) -> RunSummary:
         """A run as it stands; one whose owner is gone is shown as interrupted."""
         row = fetch_one(self.database.reader(), f"{_SELECT} WHERE run_id = ?", (run_id,))
@@ -65,16 +79,40 @@ class SqliteRuns:
         except msgspec.ValidationError:
             raise touched(run_id, "in the list of runs") from None
 
-    def latest(self, limit: int) -> RunPage:
-        """The latest runs, newest first."""
-        rows = fetch_rows(self.database.reader(), f"{_SELECT} ORDER BY created_at DESC, run_id DESC LIMIT ?", (limit,))
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunPage:
+        """The latest runs, newest first, of those that are wanted."""
         now, runs, unreadable = self._clock.now(), list[RunSummary](), list[str]()
-        for row in rows:
-            try:
-                runs.append(_summary(row, now))
-            except msgspec.ValidationError:
-                unreadable.append(str(row[0]))
-        return RunPage(tuple(runs), tuple(unreadable))
+        sql, values = _chosen(choice)
+        behind = self._place(choice.behind) if choice.behind else None
+        while True:
+            where = [*sql, "(created_at, run_id) < (?, ?)"] if behind else sql
+            rows = fetch_rows(
+                self.database.reader(),
+                f"{_SELECT}{' WHERE ' if where else ''}{' AND '.join(where)}"
+                " ORDER BY created_at DESC, run_id DESC LIMIT ?",
+                (*values, *(behind or ()), limit + 1),
+            )
+            for row in rows:
+                if len(runs) + len(unreadable) == limit:
+                    last = runs[-1].run_id if runs else unreadable[-1]
+                    return RunPage(tuple(runs), tuple(unreadable), last)
+                try:
+                    summary = _summary(row, now)
+                except msgspec.ValidationError:
+                    unreadable.append(str(row[0]))
+                    continue
+                # A run whose owner is gone has another status than its row says.
+                if not choice.statuses or summary.status in choice.statuses:
+                    runs.append(summary)
+            if len(rows) <= limit:
+                return RunPage(tuple(runs), tuple(unreadable))
+            behind = (str(rows[-1][6]), str(rows[-1][0]))
+
+    def _place(self, run_id: str) -> tuple[str, str]:
+        row = fetch_one(self.database.reader(), "SELECT created_at, run_id FROM runs WHERE run_id = ?", (run_id,))
+        if row is None:
+            raise _no_run(run_id)
+        return str(row[0]), str(row[1])
 
     def matching(self, beginning: str, limit: int) -> list[str]:
         """The ids that begin so, newest first, at most so many."""
@@ -92,9 +130,9 @@ class SqliteRuns:
             if row is None:
                 raise _no_run(run_id)
             if row[0] in TERMINAL:
-                raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
+                raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
             if row[1] != token and _is_held(row[1], row[2], self._clock.now()):
-                raise Unavailable(
+                raise Held(
                     f"Run {run_id} is being executed by another process.",
                     fix=f"Follow it with 'citewell runs show {run_id} --follow', or cancel it.",
                 )
@@ -230,6 +268,17 @@ class SqliteRuns:
     def shrink(self) -> None:
         """Let nothing of what was deleted stay readable in the write-ahead log."""
         self.database.fold_log()
+
+
+def _chosen(choice: RunChoice) -> tuple[list[str], list[str]]:
+    """What is asked for, as far as rows say it."""
+    conditions: list[tuple[str, str]] = []
+    if choice.profile:
+        conditions.append(("profile = ?", choice.profile))
+    if choice.surface:
+        conditions.append(("surface = ?", choice.surface))
+    conditions += [("instr(lower(question), ?) > 0", word.lower()) for word in choice.words.split()]
+    return [sql for sql, _ in conditions], [value for _, value in conditions]
 
 
 def _no_run(run_id: str) -> NotFound:

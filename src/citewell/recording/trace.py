@@ -30,6 +30,7 @@ from citewell.domain.errors import CitewellError, NotFound, Unavailable, WorkFai
 from citewell.domain.events import RunEvent
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import RunResult
+from citewell.domain.type_setup import learn_types
 from citewell.recording.folders import (
     ALL_FILES,
     FILES,
@@ -53,6 +54,8 @@ from citewell.recording.trace_contents import MAX_TRACE_BYTES, marker_of, synthe
 from citewell.recording.trace_document import TRACE_SCHEMA, Manifest, Trace, TraceDocument, read_document
 
 MAX_MARKER_BYTES = 64 * 1024
+# Traces are read in many threads.
+learn_types((RunEvent, TraceDocument, Manifest))
 
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 
@@ -78,9 +81,13 @@ def write_trace(
 
     A run that already has this trace keeps it; one that was resumed since gets the longer one in its place.
     """
-    place = trace_folder(root, result.run_id)
-    files = trace_files(result, events, synthesis_input, plan, draft)
-    with disk_errors(f"The trace of run {result.run_id}"):
+    return put_trace(root, result.run_id, trace_files(result, events, synthesis_input, plan, draft), events)
+
+
+def put_trace(root: Path, run_id: str, files: Mapping[str, bytes], events: Sequence[RunEvent]) -> Path:
+    """Put the files of a trace in their place, whole or not at all."""
+    place = trace_folder(root, run_id)
+    with disk_errors(f"The trace of run {run_id}"):
         _make_traces_folder(place.parent)
         sweep(place.parent)
         with _new_folder(place) as (aside, folder):

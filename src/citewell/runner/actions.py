@@ -427,7 +427,7 @@ CONTROL_OBSERVATIONS: dict[Control, type[CancelRequested] | type[FinishRequested
     "finish": FinishRequested,
 }
 
-_OBSERVATIONS: dict[str, type[Any]] = {
+OBSERVATIONS: dict[str, type[Any]] = {
     entry.__name__: entry
     for entry in (
         PlanMade,
@@ -476,5 +476,5 @@ def encode_observation(observation: Observation) -> dict[str, Any]:
 
 
 def decode_observation(body: dict[str, Any]) -> Observation:
-    observation: Observation = msgspec.convert(body["value"], _OBSERVATIONS[body["type"]])
+    observation: Observation = msgspec.convert(body["value"], OBSERVATIONS[body["type"]])
     return observation

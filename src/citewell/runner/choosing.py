@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from citewell.domain.chat import ChatModel, Price
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, Conflict
 from citewell.domain.runs import ModelChoice, ModelUse
 from citewell.models.chat import check_model
 from citewell.models.endpoints import EXTRACTIVE, is_hosted
@@ -23,7 +23,7 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Mode
     if not 0 < seconds <= 600:
         raise BadInput(f"The planner's time is {seconds} s.", fix="Give it between 1 and 600 seconds.")
     if choice.planner_seconds is not None and not planner:
-        raise BadInput("No model plans, so a time for planning does nothing.", fix="Name one with --planner-model.")
+        raise Conflict("No model plans, so a time for planning does nothing.", fix="Name one with --planner-model.")
     if not 1 <= settings.max_output_tokens <= MAX_OUTPUT_TOKENS:
         raise BadInput(
             f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."
@@ -54,7 +54,7 @@ def _planner(settings: Settings, choice: ModelChoice, writer: str) -> str:
     if named or not choice.planner:
         return "" if named == EXTRACTIVE else named
     if writer == EXTRACTIVE:
-        raise BadInput(
+        raise Conflict(
             "No model is chosen that could plan.", fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL."
         )
     return writer
@@ -73,7 +73,7 @@ def _ceiling(settings: Settings, choice: ModelChoice) -> float | None:
 def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) -> Price | None:
     price = chat(model).price(model)
     if price is None and ceiling is not None:
-        raise BadInput(
+        raise Conflict(
             f"The price of {model} is not known, so a ceiling of {ceiling} USD cannot be kept.",
             fix=f"Set it: CITEWELL_PRICES='{model}=INPUT/OUTPUT' (USD per million tokens), or leave the ceiling out.",
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from citewell.domain.errors import BadInput, WorkFailed
+from citewell.domain.errors import Conflict, WorkFailed
 from citewell.domain.events import (
     ActionAbandoned,
     ActionIntended,
@@ -179,7 +179,7 @@ def read_start(first: RunEvent) -> RunStarted:
     """What a log begins with; refused where its form is none that this version reads."""
     form = first.body.get("schema")
     if first.kind != "run_started" or form not in READABLE_SCHEMAS:
-        raise BadInput(
+        raise Conflict(
             f"The record of run {first.run_id} has the form {form!r}, which this version cannot read.",
             fix="Use the version of Citewell that recorded it, or read its run.md.",
         )
@@ -209,7 +209,7 @@ def check_resumable(events: Sequence[RunEvent]) -> None:
     """Refuse to go on with a run whose log says that this version cannot."""
     started = read_start(events[0])
     if started.tool_version != __version__ and started.resume_format != RESUME_FORMAT:
-        raise BadInput(
+        raise Conflict(
             f"Run {events[0].run_id} was begun by Citewell {started.tool_version}, "
             f"whose unfinished runs {__version__} cannot go on with.",
             fix="Ask the question again; what the run gathered stays on record.",
@@ -236,14 +236,14 @@ def replay(events: Sequence[RunEvent], machine: Machine | None = None) -> RunRes
     """The result of a finished run, made again from its recorded observations alone."""
     versions = _versions(events)
     if other := sorted(versions - {__version__}):
-        raise BadInput(
+        raise Conflict(
             f"The run was recorded by Citewell {', '.join(other)}; this is {__version__}, so an exact replay would "
             "compare two programs.",
             fix="Replay with --tolerant to run today's code on the recorded observations.",
         )
     position = fold(events, machine)
     if not position.is_over or position.unrecorded:
-        raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
+        raise Conflict(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
     return result_of(events[0].run_id, position.step.state, position.tool_version)
 
 

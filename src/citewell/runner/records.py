@@ -9,21 +9,30 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from citewell.domain.errors import BadInput, CitewellError, NotFound, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.domain.events import RunEvent
 from citewell.domain.ports import Clock
-from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
-from citewell.domain.run_store import RunStore
-from citewell.domain.runs import RunResult
-from citewell.recording.archive import export_run, import_run
+from citewell.domain.run_reports import (
+    CitedSource,
+    EgressLedger,
+    ExportReport,
+    PruneSummary,
+    ReplayReport,
+    RunList,
+    RunView,
+)
+from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
+from citewell.domain.runs import RunResult, RunSummary
+from citewell.recording.archive import export_run, import_run, packed_run, unpacked_run
 from citewell.recording.folders import TRACES
 from citewell.recording.log import verify_chain
 from citewell.recording.results import finished_event, stored_result
 from citewell.recording.retention import delete_trace, prune_traces
-from citewell.recording.trace import read_trace
+from citewell.recording.trace import put_trace, read_trace
 from citewell.runner.actions import digest
+from citewell.runner.egress import egress_of
 from citewell.runner.machine import Machine
-from citewell.runner.playback import replay, replay_tolerant
+from citewell.runner.playback import read_start, replay, replay_tolerant
 
 SourceState = Callable[[str, str], CitedSource]
 
@@ -53,24 +62,24 @@ class RunRecords:
             raise BadInput(f"Several runs begin with {run}: {', '.join(found)}.", fix="Write more of the id.")
         raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
 
-    def latest(self, limit: int) -> RunList:
-        page = self._store().latest(limit)
-        return RunList(page.runs, page.unreadable)
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
+        page = self._store().latest(limit, choice)
+        return RunList(page.runs, page.unreadable, page.next)
 
     def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
         """One run: its result where it has one, and what became of the sources it cites."""
-        events = self._store().checked_events(run_id)
+        events = self._events(run_id)
         result = stored_result(events, self._data_dir)
         citations = result.citations if result else ()
         unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
         sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
-        return RunView(self._store().summary(run_id), result, sources, tuple(events) if with_events else ())
+        return RunView(self._summary(run_id), result, sources, tuple(events) if with_events else ())
 
     def result(self, run: str) -> RunResult:
         """The stored result of a finished run, by id or by the path of an exported one."""
         result = stored_result(self._events(run), self._data_dir)
         if result is None:
-            raise BadInput(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
+            raise Conflict(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
         return result
 
     def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
@@ -78,13 +87,16 @@ class RunRecords:
         events = self._events(run)
         finished = finished_event(events)
         if finished is None:
-            raise BadInput(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
+            raise Conflict(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
         wanted = str(finished.body["result_digest"])
         if tolerant:
             result, notes = replay_tolerant(events, self._machine)
             return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "tolerant", notes)
         result = replay(events, self._machine)
         return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "exact")
+
+    def _summary(self, run_id: str) -> RunSummary:
+        return self._store().summary(run_id)
 
     def _events(self, run: str) -> list[RunEvent]:
         """The checked log of a run, by id or by the path of an exported one."""
@@ -102,12 +114,45 @@ class RunRecords:
 
     def export(self, run_id: str, target: Path) -> ExportReport:
         """A finished run as one file that can be replayed elsewhere."""
-        result = self.result(run_id)
-        if result.stop_reason == "verification_failed":
-            raise BadInput(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        self.shareable(run_id)
         export_run(self._data_dir / TRACES / run_id, target)
         data = target.read_bytes()
         return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
+
+    def archive(self, run_id: str) -> bytes:
+        """A finished run as the bytes of such a file."""
+        if self.shareable(run_id).trace_path is None:
+            raise Conflict(f"Run {run_id} has no trace to pack.", fix="Ask the question again, with a trace.")
+        return packed_run(self._data_dir / TRACES / run_id)
+
+    def shareable(self, run_id: str) -> RunResult:
+        """The result of a run that may leave this machine: one that ended, and not by failing its own checks."""
+        result = self.result(run_id)
+        if result.stop_reason == "verification_failed":
+            raise Conflict(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        return result
+
+    def import_archive(self, content: bytes) -> RunSummary:
+        """A run that was exported elsewhere goes on record here, whole and checked; nothing of it is executed."""
+        trace = unpacked_run(content)
+        events = trace.events
+        started, finished = read_start(events[0]), finished_event(events)
+        if finished is None:
+            raise BadInput("The exported run has not ended.", fix="Finish it where it was begun, and export it again.")
+        result = stored_result(events, self._data_dir)
+        assert result is not None
+        request = started.request
+        summary = RunSummary(
+            *(trace.run_id, result.status, result.stop_reason, request.profile, request.surface),
+            *(request.question, events[0].at, events[-1].at, started.tool_version),
+        )
+        self._store().put_record(summary, events)
+        put_trace(self._data_dir, trace.run_id, trace.files, events)
+        return self._store().summary(trace.run_id)
+
+    def egress(self, run_id: str) -> EgressLedger:
+        """What a run sent, and to whom, from its log."""
+        return egress_of(self._events(run_id))
 
     def forget(self, run_ids: Sequence[str]) -> None:
         """Delete runs with their logs and traces, because what they quote is to be forgotten."""

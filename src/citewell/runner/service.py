@@ -11,15 +11,16 @@ import asyncio
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Sequence
-from concurrent.futures import Future
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from citewell.domain.errors import BadInput, CitewellError, Interrupted, LeaseLost, StoreFull
-from citewell.domain.events import Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
+from citewell.domain.errors import Busy, CitewellError, Conflict, Interrupted, LeaseLost, StoreFull, Unavailable
+from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
+from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import (
     ControlReport,
@@ -27,12 +28,15 @@ from citewell.domain.run_reports import (
 )
 from citewell.domain.run_store import RunLog, RunMark, RunStore
 from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
+from citewell.domain.type_setup import learn_types
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
 from citewell.recording.poller import RunPoller
+from citewell.recording.results import finished_event, stored_result
 from citewell.recording.stored_log import FailsafeLog, StoredLog
 from citewell.recording.trace import write_trace
-from citewell.runner.actions import CancelRequested
+from citewell.recording.trace_document import Manifest, TraceDocument
+from citewell.runner.actions import OBSERVATIONS, CancelRequested
 from citewell.runner.diff import diff_runs
 from citewell.runner.driver import Driver, Perform
 from citewell.runner.executor import RunExecutor
@@ -59,6 +63,10 @@ _KEPT_IN_MEMORY = 32
 # Runs looked at to find one that can be taken over: some may be of a version that cannot be gone on with.
 _MOST_CLAIMABLE = 1_000
 _CLOSE_SECONDS = 5.0
+# What is read back of a record beside its events.
+_RECORD_TYPES = (RunEvent, RunSummary, RunStatus, RunResult, ResearchPack, TraceDocument, Manifest)
+# Behind every entry of a log.
+_NOTHING = 2**62
 _Result = TypeVar("_Result")
 
 # What was asked of a run that is gone on with and is to be done: from its log and everything ever asked of it.
@@ -116,12 +124,18 @@ class RunService(RunRecords):
         new_id: Callable[[str], str] | None = None,
         machine: Machine | None = None,
         max_running: int = MAX_RUNNING,
+        max_waiting: int | None = None,
     ) -> None:
+        # Runs are executed and read in many threads.
+        learn_types((*DECODED_TYPES, *OBSERVATIONS.values(), *_RECORD_TYPES))
         super().__init__(store, clock, data_dir, machine)
         self._effects = effects
         self._redact = redact
         self._new_id = new_id or _fresh_id
         self._max_running = max_running
+        # None: any number may wait.
+        self._max_waiting = max_waiting
+        self._starting = 0
         self._lock = threading.Lock()
         self._running: dict[str, _Execution] = {}
         self._queue: deque[_Execution] = deque()
@@ -134,7 +148,27 @@ class RunService(RunRecords):
     # Executing
 
     def start(self, request: RunRequest, *, traced: bool = True) -> str:
-        """Hand a new run to this process and return its id; it goes on whoever watches."""
+        """Hand a new run to this process and return its id; it goes on whoever watches. Busy where there is no room."""
+        with self._room():
+            return self._start(request, traced=traced)
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """A place among the runs of this process, from here until the run has taken it."""
+        with self._lock:
+            if self._is_closed:
+                raise Unavailable("This process is stopping and takes no more runs.", fix="Ask again in a moment.")
+            taken = len(self._running) + len(self._queue) + self._starting
+            if self._max_waiting is not None and taken >= self._max_running + self._max_waiting:
+                raise Busy(f"{taken} runs are under way, which is the most at a time.", fix="Ask again in a moment.")
+            self._starting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting -= 1
+
+    def _start(self, request: RunRequest, *, traced: bool) -> str:
         now = self._clock.now()
         run_id = self._new_id(now)
         opening = opening_entry(request)
@@ -158,12 +192,16 @@ class RunService(RunRecords):
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted or queued run, without repeating what is on record; the last entry it had."""
-        return self._go_on(run_id, lambda events, controls: ["finish"] if finish else [])
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory:
+            raise Conflict(f"Nothing of run {run_id} is recorded.", fix="Ask the question again, with a trace.")
+        with self._room():
+            return self._go_on(run_id, lambda events, controls: ["finish"] if finish else [])
 
     def _go_on(self, run_id: str, still_asked: _StillAsked) -> int:
         store = self._store()
         if store.summary(run_id).status in TERMINAL:
-            raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
+            raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
         events = store.checked_events(run_id)
         check_resumable(events)
         fold(events, self._machine)  # says now, and not from another thread, where this version went another way
@@ -213,21 +251,21 @@ class RunService(RunRecords):
         except TimeoutError:
             return  # it waits for a lock: once this process ends, the run is shown as interrupted
 
-    def close(self) -> None:
-        """Interrupt what is executed here, resumably, and stop."""
-        self._is_closed = True
+    def interrupt_all(self, seconds: float = _CLOSE_SECONDS) -> None:
+        """Interrupt what is executed here, resumably, and take no more; whoever watches is told. At most so long."""
         with self._lock:
+            self._is_closed = True
             waiting, self._queue = list(self._queue), deque()
             running = list(self._running.values())
         for execution in waiting:
             execution.result.cancel()
         for execution in running:
             self._executor.call(execution.stop)
-        for execution in running:
-            try:
-                execution.result.exception(timeout=_CLOSE_SECONDS)
-            except TimeoutError:
-                continue
+        wait([execution.result for execution in running], timeout=seconds)
+
+    def close(self) -> None:
+        """Interrupt what is executed here, resumably, and stop."""
+        self.interrupt_all()
         self._poller.close()
         self._executor.close()
 
@@ -303,7 +341,7 @@ class RunService(RunRecords):
         lease = lease_from(self._clock.now())
         try:
             await self._in_log_thread(self._store().acquire, execution.run_id, execution.token, lease)
-        except BadInput:
+        except Conflict:
             return False
         return True
 
@@ -431,6 +469,25 @@ class RunService(RunRecords):
                 yield event
         yield await asyncio.to_thread(self.wait, run_id)
 
+    def status(self, run_id: str) -> RunStatus:
+        """How a run stands, also one that is in this process's memory only; NotFound where there is none."""
+        return self._page(run_id, _NOTHING)[0]
+
+    def started_at(self, run_id: str) -> str:
+        """When a run was begun."""
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory:
+            return execution.log.events(-1, 1)[0].at
+        return self._store().summary(run_id).created_at
+
+    def last_entry(self, run_id: str) -> int:
+        """The number of the last entry of a run's log, as far as it has come."""
+        execution = self._execution(run_id)
+        if execution is not None and execution.is_in_memory:
+            return execution.log.events()[-1].sequence
+        self._store().summary(run_id)
+        return self._store().marks([run_id])[run_id].last_sequence
+
     def _page(self, run_id: str, after: int) -> tuple[RunStatus, list[RunEvent]]:
         """How a run stands and its next entries, in this order, so that the last entry is never missed."""
         execution = self._execution(run_id)
@@ -447,19 +504,19 @@ class RunService(RunRecords):
         execution = self._execution(run_id)
         if execution is not None and execution.is_in_memory:
             if execution.result.done():
-                raise BadInput(f"Run {run_id} has ended already.", fix="Ask the question again.")
+                raise Conflict(f"Run {run_id} has ended already.", fix="Ask the question again.")
             self._executor.call(lambda: execution.tell(control))
             return ControlReport(run_id, control, "running", "asked")
         store = self._store()
         status = store.summary(run_id).status
         if status in TERMINAL:
-            raise BadInput(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
+            raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
         if status == "running":
             store.request(run_id, control, self._clock.now())
             self._poller.poke(run_id)
             return ControlReport(run_id, control, status, "asked")
         if control == "finish":
-            raise BadInput(
+            raise Conflict(
                 f"Nobody executes run {run_id}.", fix=f"Finish it here with 'citewell runs finish {run_id}'."
             )
         self._close_unowned(run_id)
@@ -491,6 +548,33 @@ class RunService(RunRecords):
             return execution.result.result()
         return super().result(run)
 
+    def _events(self, run: str) -> list[RunEvent]:
+        """The log of a run, also of one that is in this process's memory only."""
+        execution = self._execution(run)
+        if execution is not None and execution.is_in_memory:
+            return execution.log.events()
+        return super()._events(run)
+
+    def _summary(self, run_id: str) -> RunSummary:
+        execution = self._execution(run_id)
+        if execution is None or not execution.is_in_memory:
+            return super()._summary(run_id)
+        events = execution.log.events()
+        finished, started = finished_event(events), read_start(events[0])
+        request = started.request
+        result = stored_result(events, self._data_dir) if finished else None
+        return RunSummary(
+            run_id=run_id,
+            status=result.status if result else "running",
+            stop_reason=result.stop_reason if result else None,
+            profile=request.profile,
+            surface=request.surface,
+            question=request.question,
+            created_at=events[0].at,
+            updated_at=events[-1].at,
+            tool_version=started.tool_version,
+        )
+
     def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
         """Two runs compared, or a run with what today's harness makes of its question.
 
@@ -503,7 +587,7 @@ class RunService(RunRecords):
         use = request.models
         asked = [model for model in (use.planner, use.writer if use.writes else "", use.reviewer) if model]
         if asked and not ask_models:
-            raise BadInput(
+            raise Conflict(
                 f"Run {a} asked {', '.join(dict.fromkeys(asked))}; to compare it with today would ask again.",
                 fix="Add --ask-models, or compare it with another run, or use 'citewell runs replay --tolerant'.",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from citewell.domain.library import (
     Stats,
 )
 from citewell.domain.model_reports import FetchReport, JudgeReport, ModelList
-from citewell.domain.packs import ResearchPack
+from citewell.domain.packs import NextStepParams, ResearchPack
 from citewell.domain.results import DocumentEntries, MissingDocument, RelatedResult, SearchResult
 from citewell.domain.run_reports import (
     ControlReport,
@@ -36,7 +37,7 @@ from citewell.domain.run_reports import (
 from citewell.domain.runs import RunResult
 from citewell.domain.topics import EntityMap, TopicBrief
 from citewell.surfaces.event_schema import run_event_schema
-from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorDocument
+from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorBody, ErrorDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,7 @@ def json_schema(name: str) -> dict[str, Any]:
     if name == "get":
         schemas, definitions = _of_one_or_several(schemas, definitions)
     body = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
-    for definition in definitions.values():
-        _require_all(definition)
+    require_all(definitions)
     return {
         "$schema": _DIALECT,
         "title": f"citewell {name}",
@@ -118,10 +118,27 @@ def _of_one_or_several(
     return (entries[0], {"$ref": f"#/$defs/{several}"}), definitions
 
 
-def _require_all(definition: dict[str, Any]) -> None:
-    """Every field is always sent, but for those left out when there is nothing to say."""
-    if definition.get("type") != "object" or "properties" not in definition:
-        return
-    definition["required"] = [name for name in definition["properties"] if name not in OMITTED_WHEN_NONE]
-    for entry in definition["properties"].values():
-        entry.pop("default", None)
+def require_all(definitions: dict[str, Any]) -> None:
+    """Every field is always sent, but for those left out when there is nothing to say: in errors and in evidence."""
+    evidence = _evidence_definitions()
+    for name, definition in definitions.items():
+        if definition.get("type") != "object" or "properties" not in definition or name == ErrorBody.__name__:
+            continue
+        fields: dict[str, Any] = definition["properties"]
+        definition["required"] = [
+            field
+            for field, form in fields.items()
+            if field not in OMITTED_WHEN_NONE and not (name in evidence and _may_be_left_out(name, form))
+        ]
+        for form in fields.values():
+            form.pop("default", None)
+
+
+def _may_be_left_out(name: str, form: dict[str, Any]) -> bool:
+    return name == NextStepParams.__name__ or {"type": "null"} in form.get("anyOf", ()) or None in form.get("enum", ())
+
+
+@cache
+def _evidence_definitions() -> frozenset[str]:
+    """The types a pack is made of."""
+    return frozenset(msgspec.json.schema_components([ResearchPack])[1])

@@ -11,6 +11,9 @@ from citewell.domain.errors import CitewellError
 
 # Fields that are left out, rather than null, when there is nothing to say.
 OMITTED_WHEN_NONE = frozenset({"topic_brief"})
+# Where evidence stands: in a pack and in the rows of a search, what a row does not have is left out of it.
+_EVIDENCE = frozenset({"evidence", "exact_tag_evidence", "results", "related", "query_plan", "coverage", "topic_brief"})
+_PARAMS = "next_steps"
 
 
 def to_document(value: object) -> Any:
@@ -22,8 +25,26 @@ def _without_nothing(document: Any) -> Any:
     if not isinstance(document, dict):
         return document
     kept = {key: entry for key, entry in document.items() if entry is not None or key not in OMITTED_WHEN_NONE}
-    # A pack is the same document wherever it stands: on its own, in a run, in a run that is shown.
-    return {key: _without_nothing(entry) if key in ("pack", "result") else entry for key, entry in kept.items()}
+    return {key: _said(key, entry) for key, entry in kept.items()}
+
+
+def _said(key: str, entry: Any) -> Any:
+    if key in ("pack", "result"):
+        # A pack is the same document wherever it stands: on its own, in a run, in a run that is shown.
+        return _without_nothing(entry)
+    if key in _EVIDENCE:
+        return _without_nulls(entry)
+    if key == _PARAMS:
+        return [{**step, "params": {name: one for name, one in step["params"].items() if one}} for step in entry]
+    return entry
+
+
+def _without_nulls(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {key: _without_nulls(entry) for key, entry in document.items() if entry is not None}
+    if isinstance(document, (list, tuple)):
+        return [_without_nulls(entry) for entry in document]
+    return document
 
 
 def to_json(value: object) -> bytes:
@@ -31,11 +52,13 @@ def to_json(value: object) -> bytes:
     return msgspec.json.encode(to_document(value))
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorBody:
+class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What went wrong, what to do about it, and what it means for an answer and a run, where it means anything."""
+
     code: str
     message: str
-    fix: str
+    fix: str = ""
+    answer_status: str | None = None
     run_id: str | None = None
 
 
@@ -46,5 +69,6 @@ class ErrorDocument:
     error: ErrorBody
 
 
-def error_document(error: CitewellError) -> ErrorDocument:
-    return ErrorDocument(ErrorBody(error.code, error.message, error.fix, getattr(error, "run_id", None)))
+def error_document(error: CitewellError, *, answer_status: str | None = None) -> ErrorDocument:
+    run_id = getattr(error, "run_id", None)
+    return ErrorDocument(ErrorBody(error.code, error.message, error.fix, answer_status, run_id))

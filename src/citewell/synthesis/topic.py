@@ -91,13 +91,17 @@ class Topic:
         return Topic(tuple(term.among(words, stems) for term in self.terms))
 
 
+def _is_unseen(text: str, unseen: Collection[str]) -> bool:
+    """Whether nothing in the corpus has a word, or one part of a compound: `two-pizza` where none has pizza."""
+    parts = _WORD.findall(text) if "-" in text else [text]
+    return text not in GENERIC and (text in unseen or any(part in unseen for part in parts))
+
+
 def topic_of(plan: QueryPlan, weights: Mapping[str, float], unseen: Collection[str], languages: Sequence[str]) -> Topic:
     """The terms of a planned question with their weights; words that name a unit match its symbols."""
     spoken = ("en", *languages)
     texts = [text for text in dict.fromkeys(plan.terms) if not is_stop_word(text, spoken)] or plan.terms
-    terms = [
-        replace(_term(text, weights, languages), is_unseen=text in unseen and text not in GENERIC) for text in texts
-    ]
+    terms = [replace(_term(text, weights, languages), is_unseen=_is_unseen(text, unseen)) for text in texts]
     # What a follow-up points back to is no word of it, and still what its answer must be about.
     terms += [_term(text, weights, languages).aside() for text in _pointed_at(plan)]
     said = folded_text(plan.text_query).split()

@@ -50,6 +50,7 @@ _COMMANDS = {
     "stats": "corpus:stats",
     "backup": "backup:backup",
     "restore": "backup:restore",
+    "serve": "serve:serve",
     "models": "models:models",
     "doctor": "corpus:doctor",
     "demo": "demo:demo",

@@ -33,7 +33,12 @@ def models() -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
-    """List public models that fit, with their licence, size and the figures their authors publish."""
+    """List public models that fit, with their licence, size and the figures their authors publish.
+
+    \b
+    Example:
+      citewell models list
+    """
     from citewell.models.catalogue import list_models
 
     found = list_models(load_settings(ctx.find_root().obj))
@@ -67,6 +72,10 @@ def get(ctx: click.Context, name: str, as_json: bool) -> None:
 
     Files are checked by the hash this program knows, else by the one their host declares, and pinned: a file that
     changes later is refused.
+
+    \b
+    Example:
+      citewell models get nli-deberta-v3-small
     """
     from citewell.models.catalogue import find_model
     from citewell.models.downloading import Downloads
@@ -100,6 +109,10 @@ def check(ctx: click.Context, file: Path, judge: str | None, as_json: bool) -> N
     """Measure a judge on labelled pairs, by itself; 'bench-verifier --judge' measures it together with the rules.
 
     FILE.jsonl is that of 'citewell bench-verifier': {"claim": …, "evidence": …, "label": …} a line.
+
+    \b
+    Example:
+      citewell models check pairs.jsonl
     """
     from citewell.domain.errors import BadInput
     from citewell.evals.judge_bench import measure_judge

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from citewell.domain.queries import Filters, checked_filters
 from citewell.public import Citewell
 from citewell.settings import is_secret, unused_settings
 from citewell.surfaces.cli.console import note
+
+if TYPE_CHECKING:
+    from citewell.domain.runs import Surface
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,10 +71,10 @@ def filters_from(chosen: dict[str, Any]) -> Filters:
 
 
 @contextmanager
-def engine(context: click.Context) -> Iterator[Citewell]:
+def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewell]:
     """Citewell for one command, as a Python program has it."""
     data_dir: Path | None = context.find_root().obj
-    opened = Citewell(data_dir, surface="cli")
+    opened = Citewell(data_dir, surface=surface)
     try:
         yield opened
     except CitewellError as error:

@@ -1,0 +1,1 @@
+"""Finished runs in the forms people keep and pass on: Markdown, Word, bibliographies, a page to share. Pure."""

@@ -1,0 +1,231 @@
+"""Endpoints that read the corpus and say how things are. Each is one call of the Engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from starlette.responses import Response
+
+from citewell.domain.documents import ContentMode, DocumentView, SourceType
+from citewell.domain.library import CorpusStatus, SettingView, Stats
+from citewell.domain.queries import Filters, checked_filters
+from citewell.domain.results import DocumentEntries, RelatedResult, SearchMode, SearchResult
+from citewell.domain.topics import EntityMap, TopicBrief
+from citewell.settings import view_settings
+from citewell.surfaces.api.bodies import Form
+from citewell.surfaces.api.errors import JSON
+from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
+from citewell.surfaces.wire import to_json
+from citewell.version import __version__
+
+# Something to see in it: not only blanks, whatever a regular expression takes for blank.
+SAYS_SOMETHING = r"[^\s\x1c-\x1f\x85\ufeff]"
+MOST_QUESTION_CHARS = 8_000
+Question = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MOST_QUESTION_CHARS,
+        pattern=SAYS_SOMETHING,
+        description="What is asked.",
+        examples=["How many passengers did the Halvard carry?"],
+    ),
+]
+_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_MONTH_DAY = (
+    "((0[13578]|1[02])(-(0[1-9]|[12][0-9]|3[01]))?|(0[469]|11)(-(0[1-9]|[12][0-9]|30))?|02(-(0[1-9]|1[0-9]|2[0-9]))?)"
+)
+Day = Annotated[
+    str, Meta(pattern=f"^{_YEAR}(-{_MONTH_DAY})?$", max_length=10, description="A day, month or year: 2024-05-31.")
+]
+Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=SAYS_SOMETHING)]
+# What is left out must be more than slashes: a blank one would leave out everything or nothing.
+LeftOut = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"[^\s\x1c-\x1f\x85\ufeff/]")]
+WindowChars = Annotated[int, Meta(ge=50, le=10_000_000, description="Characters of a window.")]
+
+About = Annotated[str, Meta(max_length=MOST_QUESTION_CHARS, description="Show the part about this.")]
+ContentHash = Annotated[
+    str, Meta(pattern="^[0-9a-f]{64}$", description="The hash of an earlier text that a run cites.")
+]
+
+KEY = Parameter("The key of a document, slashes and all.", "note:vault/projects/tide-gauge")
+NO_DOCUMENT = {404: "Nobody has this key."}
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The server is there."""
+
+    status: Literal["ok"]
+    name: Literal["citewell"]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingList:
+    """The settings in force; secrets are only said to be set."""
+
+    settings: tuple[SettingView, ...]
+
+
+class SearchQuery(Form):
+    q: Question
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many documents.")] = 8
+    mode: Annotated[
+        SearchMode | None, Meta(description="By words, by meaning or by both; left out: as the settings say.")
+    ] = None
+    source_type: Annotated[tuple[SourceType, ...], Meta(max_length=20, description="Only these kinds.")] = ()
+    tag: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only with this tag, or one nested in it.")] = ()
+    collection: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only these collections.")] = ()
+    only: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only at or below this path.")] = ()
+    since: Day | None = None
+    until: Day | None = None
+
+
+def _search(call: Call) -> SearchResult:
+    query: SearchQuery = call.query
+    filters = Filters(
+        source_types=tuple(query.source_type),
+        tags=tuple(query.tag),
+        collections=tuple(query.collection),
+        only=tuple(query.only),
+        since=query.since,
+        until=query.until,
+    )
+    return call.cw.corpus.search(query.q, limit=query.limit, filters=checked_filters(filters), mode=query.mode)
+
+
+class DocumentQuery(Form):
+    query: About | None = None
+    content_mode: Annotated[ContentMode, Meta(description="A window, the whole text, or its opening.")] = "evidence"
+    at: ContentHash | None = None
+    max_chars: WindowChars = 4_000
+
+
+def _document(call: Call) -> DocumentView:
+    query: DocumentQuery = call.query
+    lookup = f"{call.path['key']}@{query.at}" if query.at else call.path["key"]
+    found = call.cw.corpus.get(
+        lookup, query=query.query or None, content_mode=query.content_mode, max_chars=query.max_chars
+    )
+    return found.documents[0]
+
+
+class DocumentsBody(Form):
+    """Documents by key, or `KEY@CONTENT_HASH` for an earlier text."""
+
+    lookups: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=100)]
+    query: About | None = None
+    content_mode: ContentMode = "evidence"
+    max_chars: WindowChars = 4_000
+
+
+def _documents(call: Call) -> DocumentEntries:
+    body: DocumentsBody = call.body
+    return call.cw.corpus.get_many(
+        *body.lookups, query=body.query or None, content_mode=body.content_mode, max_chars=body.max_chars
+    )
+
+
+class RelatedQuery(Form):
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many documents.")] = 8
+
+
+class TopicQuery(Form):
+    limit: Annotated[int, Meta(ge=1, le=20, description="Documents to begin with.")] | None = None
+    related_limit: Annotated[int, Meta(ge=0, le=12, description="Linked documents beside them.")] | None = None
+
+
+class EntityQuery(Form):
+    limit: Annotated[int, Meta(ge=1, le=60, description="How many documents.")] | None = None
+
+
+class CoverageQuery(Form):
+    secrets: Annotated[bool, Meta(description="Also say where keys or passwords seem to stand.")] = False
+
+
+async def _health(call: Call) -> Response:
+    """On the event loop itself: it says that the loop is alive, and waits for no thread."""
+    return Response(to_json(Health("ok", "citewell", __version__)), media_type=JSON)
+
+
+READING: tuple[Operation, ...] = (
+    Operation(
+        *("GET", "/api/search", "search", "Find passages."),
+        Answer(SearchResult, description="Documents that match, best first."),
+        value=_search,
+        is_heavy=True,
+        query=SearchQuery,
+        errors={503: "A search by meaning alone, and no model for it."},
+    ),
+    Operation(
+        *("GET", "/api/documents/{key}", "get_document", "Read a document."),
+        Answer(DocumentView, description="The document, or the window asked for."),
+        value=_document,
+        query=DocumentQuery,
+        parameters={"key": KEY},
+        errors=NO_DOCUMENT,
+    ),
+    Operation(
+        *("POST", "/api/documents", "get_documents", "Read several documents."),
+        Answer(DocumentEntries, description="In the order asked; an unknown key is an entry with `error`."),
+        value=_documents,
+        body=DocumentsBody,
+        body_example={"lookups": ["note:vault/projects/tide-gauge", "note:no/such"], "query": "calibration"},
+    ),
+    Operation(
+        *("GET", "/api/related/{key}", "related", "What a document links to and what links to it."),
+        Answer(RelatedResult, description="Linked documents, each with the passage around the link."),
+        value=lambda call: call.cw.corpus.related(call.path["key"], limit=call.query.limit),
+        query=RelatedQuery,
+        parameters={"key": KEY},
+        errors=NO_DOCUMENT,
+    ),
+    Operation(
+        *("GET", "/api/topics/{topic}", "topic_brief", "How a topic hangs together in the corpus."),
+        Answer(TopicBrief, description="Summary, pivots, entities, nodes and edges."),
+        value=lambda call: call.cw.corpus.topic_brief(
+            call.path["topic"], seed_limit=call.query.limit, related_limit=call.query.related_limit
+        ),
+        is_heavy=True,
+        query=TopicQuery,
+        parameters={"topic": Parameter("A topic in a few words.", "tide gauge", SAYS_SOMETHING, 200)},
+        errors={404: "Nothing is about it."},
+    ),
+    Operation(
+        *("GET", "/api/entities/{name}", "entity_map", "What a name means, and where it is mentioned."),
+        Answer(EntityMap, description="One meaning, or several to choose from."),
+        value=lambda call: call.cw.corpus.entity_map(call.path["name"], limit=call.query.limit),
+        is_heavy=True,
+        query=EntityQuery,
+        parameters={"name": Parameter("A name.", "Josiah Pell", SAYS_SOMETHING, 200)},
+        errors={404: "Nothing has this name."},
+    ),
+    Operation(
+        *("GET", "/api/stats", "stats", "How much of what is in the corpus."),
+        Answer(Stats, description="Counts."),
+        value=lambda call: call.cw.corpus.stats(),
+        tag="state",
+    ),
+    Operation(
+        *("GET", "/api/coverage", "coverage", "Every file and how it fared."),
+        Answer(CorpusStatus, description="What is indexed, and why anything was left out."),
+        value=lambda call: call.cw.corpus.status(with_secrets=call.query.secrets),
+        query=CoverageQuery,
+        tag="state",
+    ),
+    Operation(
+        *("GET", "/api/settings", "settings", "The settings in force, secrets masked."),
+        Answer(SettingList, description="Name, value and where it comes from."),
+        value=lambda call: SettingList(view_settings(call.cw.settings)),
+        tag="state",
+    ),
+    Operation(
+        *("GET", "/api/health", "health", "Whether the server is there."),
+        Answer(Health, description="It is."),
+        respond=_health,
+        tag="state",
+    ),
+)

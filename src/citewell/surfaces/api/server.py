@@ -1,0 +1,160 @@
+"""`citewell serve`: one process, one socket. Its runs are its own; told to stop, it interrupts them, resumably."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import uvicorn
+
+from citewell.domain.errors import BadInput, Unavailable
+from citewell.public import Citewell
+from citewell.surfaces.api.app import MountedApp, create_app
+from citewell.surfaces.api.operations import ServerState
+from citewell.surfaces.api.protocol import GuardedProtocol
+from citewell.surfaces.api.security import Gatekeeper, called_by, is_loopback
+
+# From the signal to the end: what runs is interrupted, then streams end, then nothing is waited for.
+_INTERRUPT_SECONDS, _STREAM_SECONDS, _GRACE_SECONDS = 2.5, 0.3, 1
+_SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 1_000
+_BACKLOG = 1_024
+# The interpreter hands over between threads this often while several want it: questions must not hold up streams.
+_SWITCH_SECONDS = 0.001
+
+
+def read_token(path: Path | None) -> str:
+    """The token in a file that nobody else may read."""
+    if path is None:
+        return ""
+    try:
+        mode = path.stat().st_mode
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise BadInput(f"The token file {path.name} cannot be read: {why}.", fix=_how_to_make_one(path)) from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise BadInput(f"Others may read the token file {path.name}.", fix=f"chmod 600 {path.name}")
+    if not _SHORTEST_TOKEN <= len(token) <= _LONGEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise BadInput(
+            f"The token must have {_SHORTEST_TOKEN} to {_LONGEST_TOKEN:,} plain characters.", fix=_how_to_make_one(path)
+        )
+    if " " in token:
+        raise BadInput("The token has a blank in it.", fix=_how_to_make_one(path))
+    return token
+
+
+def _how_to_make_one(path: Path) -> str:
+    return f"(umask 077; python3 -c 'import secrets; print(secrets.token_urlsafe(32))' > {path.name})"
+
+
+def listen(host: str, port: int, *, has_token: bool) -> socket.socket:
+    """A socket at this address; one that others can reach needs a token."""
+    if not is_loopback(host) and not has_token:
+        raise BadInput(
+            f"{host} can be reached by others, and there is no token.",
+            fix="Name a file with one (--token-file), or leave out --host to serve this machine only.",
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        (*_, address), *_ = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        raise Unavailable(
+            f"Nothing can be served at {host}:{port}: {error.strerror or error}.",
+            fix="Choose another --port or --host.",
+        ) from None
+    listening.set_inheritable(False)
+    return listening
+
+
+def serve(
+    cw: Citewell,
+    *,
+    host: str,
+    port: int,
+    token: str = "",
+    names: tuple[str, ...] = (),
+    mounts: Callable[[Citewell, Gatekeeper], tuple[MountedApp, ...]] | None = None,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve until a signal comes. `tell` gets the address once requests are taken."""
+    listening = listen(host, port, has_token=bool(token))
+    actual = listening.getsockname()[1]
+    keeper = Gatekeeper(called_by(host, actual, also=names), token)
+    app, state = create_app(cw, keeper, mounts(cw, keeper) if mounts else ())
+    config = uvicorn.Config(
+        app,
+        http=GuardedProtocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    server = _Server(config, state, lambda: tell(f"http://{shown}:{actual}"))
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    # Not asyncio.run: at the end it would wait for threads that wait for a lock.
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(server.serve([listening]))
+    finally:
+        loop.close()
+        listening.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with our way to stop."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._state = state
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_started()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """The first signal stops in order, the second at once. uvicorn would raise the first again at the end."""
+        loop = asyncio.get_running_loop()
+        handled = (signal.SIGINT, signal.SIGTERM)
+
+        def on_signal() -> None:
+            if self.should_exit:
+                os._exit(130)
+            self.should_exit = True
+
+        for one in handled:
+            loop.add_signal_handler(one, on_signal)
+        try:
+            yield
+        finally:
+            for one in handled:
+                loop.remove_signal_handler(one)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take nothing new, interrupt what runs, let streams say so, and go."""
+        for server in self.servers:
+            server.close()
+        await anyio.to_thread.run_sync(self._state.cw.runs.interrupt_all, _INTERRUPT_SECONDS, abandon_on_cancel=True)
+        await asyncio.sleep(_STREAM_SECONDS)
+        self._state.closing.set()
+        await super().shutdown(sockets)
