@@ -9,7 +9,7 @@ from pathlib import Path
 from tables import Part, Ratio
 
 from citewell.domain.benchmarks import BenchRow
-from citewell.evals.bench import bench_collection
+from citewell.evals.bench import PACK, bench_collection
 from citewell.evals.collections import is_collection, load_collection, thinned
 from citewell.evals.measures import mean
 from citewell.evals.peers import missing_peers
@@ -28,7 +28,11 @@ def measure_quality(data: Path, chosen: list[str], most_queries: int) -> Part:
         collection = thinned(load_collection(folder), most_queries)
         with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
             events = bench_collection(
-                collection, Settings(data_dir=Path(temporary), embeddings="off"), mode=None, with_peers=True
+                collection,
+                Settings(data_dir=Path(temporary), embeddings="off"),
+                mode=None,
+                with_peers=True,
+                with_packs=True,
             )
             rows += [event for event in events if isinstance(event, BenchRow)]
     compared = _ratios(rows)
@@ -38,6 +42,12 @@ def measure_quality(data: Path, chosen: list[str], most_queries: int) -> Part:
     )
     if _BEST in compared:
         ratios += (Ratio(f"nDCG@10 / {_BEST}, the lowest", min(compared[_BEST]), 0.98, "higher"),)
+    packs = pack_ratios(rows)
+    if packs:
+        ratios += (
+            Ratio(f"nDCG@10, pack / search, mean of {len(packs)} collections", mean(packs), 1.0, "higher"),
+            Ratio("nDCG@10, pack / search, the lowest", min(packs), 1.0, "higher"),
+        )
     columns = (
         "collection",
         "docs",
@@ -62,13 +72,20 @@ def _ratios(rows: list[BenchRow]) -> dict[str, list[float]]:
     ratios: dict[str, list[float]] = {}
     best: dict[str, float] = {}
     for row in rows:
-        if row.system != "citewell" and row.ndcg_10 and (row.name, row.mode) in ours:
+        if row.system not in ("citewell", PACK) and row.ndcg_10 and (row.name, row.mode) in ours:
             ratios.setdefault(row.system, []).append(ours[row.name, row.mode].ndcg_10 / row.ndcg_10)
             if row.mode == "lexical":
                 best[row.name] = max(best.get(row.name, 0.0), row.ndcg_10)
     if best:
         ratios[_BEST] = [ours[name, "lexical"].ndcg_10 / value for name, value in best.items()]
     return ratios
+
+
+def pack_ratios(rows: list[BenchRow]) -> list[float]:
+    """nDCG of the evidence of packs against a search for the same question, collection by collection."""
+    searched = {row.name: row.ndcg_10 for row in rows if (row.system, row.mode) == ("citewell", "lexical")}
+    packed = {row.name: row.ndcg_10 for row in rows if row.system == PACK}
+    return [packed[name] / value for name, value in searched.items() if value and name in packed]
 
 
 def _cells(row: BenchRow) -> tuple[str, ...]:

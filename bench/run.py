@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from answerability import measure_answerable
@@ -31,6 +32,7 @@ from citewell.domain.ports import Entailment
 from citewell.models.entailment import OnnxEntailment
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+BUSY = "Other programs kept the machine busy during this run: its rankings hold, its latencies and speeds say nothing."
 DEFAULT_PARTS = ("quality", "ingest", "flat", "serving")
 ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
 
@@ -61,6 +63,8 @@ def main() -> None:
         print(f"measuring {name} …", file=sys.stderr, flush=True)
         started = time.perf_counter()
         part = _measure(name, mdn, options)
+        if options.busy:
+            part = replace(part, notes=(*part.notes, BUSY))
         print(f"  {name} took {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
         print(f"## {name}\n\n{part.markdown()}\n", flush=True)
         measured.append(part)
@@ -97,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of collections")
     parser.add_argument("--only", default="", help=f"comma list of {', '.join(ALL_PARTS)}; or all")
+    parser.add_argument("--busy", action="store_true", help="say on the page that other programs ran beside this")
     parser.add_argument("--no-write", action="store_true", help="leave docs/benchmarks.md as it is")
     parser.add_argument("--collections", default="", help="quality: comma list of collections; default all")
     parser.add_argument("--max-queries", type=int, default=150, help="quality: queries a collection, evenly spread")

@@ -96,3 +96,10 @@ def test_a_vector_outlives_reopening(open_store: OpenStore) -> None:
     _encode(first.vectors)
     first.close()
     assert _nearest(open_store(), "loud", limit=1) == ["note:notes/heat"]
+
+
+def test_a_model_reads_a_title_once_and_no_rule_of_the_front_matter(store: CorpusStore) -> None:
+    write(store, {"farm.md": '---\ntitle: "Kelp Farm"\nrating: 4\n---\nSeeded in autumn.\n\n---\n\nDried in May.\n'})
+    store.vectors.begin("words-64", DIMENSION)
+    (chunk,) = store.vectors.next_unencoded(2).chunks
+    assert chunk.text == "Kelp Farm\nrating: 4\nSeeded in autumn.\n\n---\n\nDried in May."

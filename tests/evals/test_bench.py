@@ -14,7 +14,7 @@ import pytest
 from citewell.domain.benchmarks import BenchReport, BenchRow
 from citewell.domain.errors import BadInput, Unavailable
 from citewell.domain.results import SearchMode
-from citewell.evals.bench import run_bench
+from citewell.evals.bench import PACK, bench_collection, run_bench
 from citewell.evals.collections import (
     CollectionDocument,
     JudgedCollection,
@@ -231,3 +231,14 @@ def test_documents_are_spread_over_folders_and_any_text_can_be_written(collectio
     odd = load_collection(collection("odd", corpus='{"_id": 7, "title": "a\\"b", "text": "\\ud800 x"}\n'))
     (name,) = write_notes(odd, tmp_path / "odd")
     assert (tmp_path / "odd" / name).read_text("utf-8") == '---\ntitle: "a\\"b"\n---\n? x\n'
+
+
+def test_the_evidence_of_packs_is_measured_as_a_search_is(collection: Collection, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", embeddings="off")
+    events = bench_collection(
+        load_collection(collection()), settings, mode="lexical", with_peers=False, with_packs=True
+    )
+    rows = {row.system: row for row in events if isinstance(row, BenchRow)}
+    assert rows.keys() == {"citewell", PACK}
+    assert (rows[PACK].mode, rows[PACK].ndcg_10) == ("lexical", rows["citewell"].ndcg_10)
+    assert 0 < rows[PACK].ndcg_10 < 1

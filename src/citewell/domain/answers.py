@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import Role, SectionView, SourceType, Span
-from citewell.domain.evidence import Answerability
+from citewell.domain.evidence import Answerability, Context
 
 AnswerStatus = Literal["ok", "ok_truncated", "no_evidence", "unavailable", "error"]
 Verdict = Literal["supported", "partial", "unsupported", "contradicted", "not_a_claim"]
 # A `heading` orders an answer; a `gap` says that the evidence lacks something. Neither states a fact.
 SentenceKind = Literal["claim", "refusal", "heading", "gap"]
 Writer = Literal["extractive", "model"]
-ContextKind = Literal["heading", "lead_in", "table_header", "property"]
 DisagreementKind = Literal["number", "date", "polarity"]
 
 
@@ -26,15 +25,6 @@ class Quote:
     start: int
     end: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What belongs to a quote but stands elsewhere in its document: the header of the table a row is quoted from."""
-
-    kind: ContextKind
-    text: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)

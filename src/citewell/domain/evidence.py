@@ -12,6 +12,8 @@ Lane = Literal["lexical", "semantic", "exact_tag", "related", "exact_title", "pi
 # An item that was saved from a web address has the page at that address as its source.
 Relationship = Literal["links_to", "linked_from", "embeds", "embedded_in", "has_source", "source_of"]
 
+ContextKind = Literal["heading", "lead_in", "table_header", "property"]
+
 
 @dataclass(frozen=True, slots=True)
 class Signal:
@@ -44,6 +46,18 @@ class Answerability:
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """What belongs to a row or a quote but stands elsewhere in its document, such as the header of its table.
+
+    `text` is `canonical_text[span.start:span.end]`.
+    """
+
+    kind: ContextKind
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """One row of evidence; `text` is `canonical_text[span.start:span.end]`."""
 
@@ -68,6 +82,7 @@ class EvidenceRow:
     lanes: tuple[Lane, ...] = ()
     related_to: str | None = None
     relationship: Relationship | None = None
+    context: tuple[Context, ...] = ()
 
 
 GivenLane = Literal["primary", "exact_tag", "related"]

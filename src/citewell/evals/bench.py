@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from citewell.app import Engine, open_engine
+from citewell.app import Engine, PackOptions, open_engine
 from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
 from citewell.domain.errors import StoreFull
 from citewell.domain.library import AddReport, EncodeProgress
@@ -28,6 +28,7 @@ from citewell.planning.normalizer import MAX_QUESTION_CHARS
 from citewell.settings import Settings
 
 WARM_UP = 3
+PACK = "citewell pack"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Events = Iterator[BenchProgress | BenchRow | str]
@@ -70,8 +71,9 @@ def bench_collection(
     mode: SearchMode | None,
     with_peers: bool,
     open_embedder: OpenEmbedder | None = None,
+    with_packs: bool = False,
 ) -> Events:
-    """One collection: progress, the row of each system, and warnings."""
+    """One collection: progress, the row of each system, and warnings; packs are asked as the settings say."""
     yield from _doubts(collection)
     with temporary_folder() as folder:
         engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""), open_embedder=open_embedder)
@@ -88,6 +90,9 @@ def bench_collection(
             for lane, search in lanes.items():
                 if mode in (None, lane):
                     yield from measure(collection, "citewell", lane, search, seconds)
+            if with_packs:
+                lane = "lexical" if engine.settings.embeddings == "off" else "hybrid"
+                yield from measure(collection, PACK, lane, _packs(engine, names), seconds)
             if with_peers:
                 yield from _measure_peers(collection, lanes.get("semantic"))
         finally:
@@ -135,6 +140,17 @@ def _index(engine: Engine, notes: Path, collection: JudgedCollection) -> Events:
 def _lane(engine: Engine, names: dict[str, str], mode: SearchMode) -> Search:
     def search(query: str, depth: int) -> list[str]:
         rows = engine.search(query, limit=depth, mode=mode).results
+        return [names[row.note_path] for row in rows if row.note_path]
+
+    return search
+
+
+def _packs(engine: Engine, names: dict[str, str]) -> Search:
+    """The evidence of a research pack, as a run without a model would plan it."""
+
+    def search(query: str, depth: int) -> list[str]:
+        options = PackOptions(limit=depth, include_related=False)
+        rows = engine.research_pack(query, options=options, use_model_planner=False).evidence
         return [names[row.note_path] for row in rows if row.note_path]
 
     return search

@@ -18,7 +18,7 @@ from citewell.packs.alias_expansion import AliasExpansion, expand_aliases, varia
 from citewell.packs.concepts import Passage, is_met
 from citewell.packs.coverage import coverage
 from citewell.packs.next_steps import next_steps
-from citewell.packs.related import opening_row, related_rows
+from citewell.packs.related import neighbour_rows, opening_row
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.fusion import Fused, Results, fuse
@@ -26,7 +26,8 @@ from citewell.retrieval.hybrid import RESERVED_PLACE, LaneRow, reserved_signal
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE
 from citewell.retrieval.rerank import Weighed, weigh, with_meaning
-from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.row_context import with_context
+from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, rarity, read_many, shown_from, term_chunks
 from citewell.retrieval.spelling import Respelled, respell
 
 EXACT_TAG_EXAMPLES = 3
@@ -91,7 +92,7 @@ class PackBuilder:
         rows = self._rows(plan, query, weights, shown)
         rows = tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)
         rows = self._with_pinned(plan, query, weights, rows, languages)
-        rows += self._related(plan, rows)
+        rows = with_context(self._store, (*rows, *self._related(plan, rows)))
         tags = self._store.exact_tags(plan.tag_queries, plan.filters)
         tagged = self._exact_tag_rows(plan, query, weights, tags, languages)
         evidence_coverage = coverage(
@@ -204,17 +205,18 @@ class PackBuilder:
         self, plan: QueryPlan, query: LexicalQuery, weights: dict[str, float], ranked: Sequence[_Ranked]
     ) -> tuple[EvidenceRow, ...]:
         """Each document with the part that says most of what was asked, wherever in it that stands."""
-        chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+        found = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+        chunks = [(document, shown_from(self._store, document, chunk, query)) for document, chunk in found]
         readings = read_many(self._store, chunks, query, LOOK_THROUGH)
         return tuple(
             evidence_row(
-                *(row.candidate.document, row.candidate.chunk, reading, query, weights),
+                *(*chunk, reading, query, weights),
                 plan.limits.max_chars_per_doc,
                 score=row.weighed.score,
                 signals=row.weighed.signals,
                 lanes=row.lanes,
             )
-            for row, reading in zip(ranked, readings, strict=True)
+            for row, chunk, reading in zip(ranked, chunks, readings, strict=True)
         )
 
     def _with_pinned(
@@ -266,11 +268,12 @@ class PackBuilder:
             return ()
         documents = self._store.tagged(plan.tag_queries, plan.filters, EXACT_TAG_EXAMPLES)
         max_chars = plan.limits.max_chars_per_doc
-        return tuple(
+        rows = [
             replace(opening_row(self._store, document, query, weights, max_chars, "exact_tag"), lanes=("exact_tag",))
             for document in documents
             if not is_left_out(plan.excluded, Passage.of(document, document.title), languages)
-        )
+        ]
+        return with_context(self._store, rows)
 
     def _related(self, plan: QueryPlan, rows: Sequence[EvidenceRow]) -> tuple[EvidenceRow, ...]:
         """Neighbours of the rows shown, at the end of the evidence and never in place of it."""
@@ -279,7 +282,7 @@ class PackBuilder:
         shown = {row.source_key for row in rows}
         found: list[EvidenceRow] = []
         for row in rows:
-            for neighbour in related_rows(self._store, row.source_key, plan.limits.max_chars_per_doc, 8):
+            for neighbour in neighbour_rows(self._store, row.source_key, plan.limits.max_chars_per_doc, 8):
                 if len(found) < plan.limits.related_limit and neighbour.source_key not in shown:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)

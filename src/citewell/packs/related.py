@@ -6,17 +6,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from citewell.domain.corpus_port import CorpusReader
-from citewell.domain.documents import Chunk, Document, Role, Span
+from citewell.domain.documents import Document, Role, Span
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.ports import RelatedDocument
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match
-from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, read_around
+from citewell.retrieval.row_context import with_context
+from citewell.retrieval.rows import LOOK_THROUGH, Reading, evidence_row, opening_of, read_around, stretch
 from citewell.retrieval.windows import best_window
+
+# How many stretches of a long document are looked through for the part to show.
+_MOST_STRETCHES = 40
 
 
 def related_rows(store: CorpusReader, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
-    """The neighbours of a document, both ways, the most linked first."""
+    """The neighbours of a document, both ways, the most linked first, each with what belongs to its window."""
+    return list(with_context(store, neighbour_rows(store, key, max_chars, limit)))
+
+
+def neighbour_rows(store: CorpusReader, key: str, max_chars: int, limit: int) -> list[EvidenceRow]:
+    """The same, for who chooses among them first."""
     return [_related_row(store, key, neighbour, max_chars) for neighbour in store.related(key, limit)]
 
 
@@ -64,9 +73,18 @@ def opening_row(
     role: Role,
 ) -> EvidenceRow:
     """A row for a document that no query ranked: its best window for the query, else where its text begins."""
-    sections = store.sections_between(document.source_key, document.content_hash, 0, document.length)
-    start = sections[0].start if sections else 0
-    end = min(document.length, start + LOOK_THROUGH)
-    whole = Chunk(f"{document.content_hash[:12]}:{start}-{end}", 0, start, end, role)
-    reading = read_around(store, document, whole, query, max_chars)
-    return evidence_row(document, whole, reading, query, weights, max_chars, score=0.0, lanes=("related",))
+    opening = opening_of(store, document, role)
+    size = max(LOOK_THROUGH, max_chars)
+    last = max(opening.start, document.length - size)
+    starts = range(opening.start, max(document.length, opening.start + 1), size)[:_MOST_STRETCHES]
+    stretches = [stretch(document, min(start, last), role, ordinal, size) for ordinal, start in enumerate(starts)]
+    if query.is_empty:
+        stretches = stretches[:1]
+    read = [(one, read_around(store, document, one, query, max_chars)) for one in stretches]
+    chunk, reading = max(read, key=lambda pair: _said(pair[1], weights))
+    return evidence_row(document, chunk, reading, query, weights, max_chars, score=0.0, lanes=("related",))
+
+
+def _said(reading: Reading, weights: Mapping[str, float]) -> float:
+    """How much of the question a stretch of a long document has; the first of equal ones is shown."""
+    return sum(weights.get(term, 1.0) for term in {match.term for match in reading.matches})

@@ -16,6 +16,7 @@ from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.matching import find_matches
+from citewell.retrieval.row_context import with_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def reread(store: CorpusReader, plan: QueryPlan, given: Sequence[GivenRow]) -> R
         else:
             row = _row(store, plan, place, document, len(evidence) + 1)
             (tagged if place.lane == "exact_tag" else evidence).append(row)
-    return Reread(tuple(evidence), tuple(tagged), tuple(refused))
+    return Reread(with_context(store, evidence), with_context(store, tagged), tuple(refused))
 
 
 def _document(store: CorpusReader, place: GivenRow) -> Document | None:

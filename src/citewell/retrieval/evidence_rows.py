@@ -1,4 +1,4 @@
-"""From ranked documents to evidence rows: each shows the window that matches best."""
+"""From ranked documents to evidence rows: each shows the window that matches best, and what belongs to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.hybrid import LaneRow
-from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_many, term_chunks
+from citewell.retrieval.row_context import with_context
+from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_many, shown_from, term_chunks
 from citewell.retrieval.spelling import Respelled
 
 
@@ -22,14 +23,16 @@ def evidence_rows(
 ) -> tuple[EvidenceRow, ...]:
     """These documents, each with its window and why it is here; `spelled` says which words were read as others."""
     weights = rarity(term_chunks(store, query), store.chunk_count())
-    chunks = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+    found = [(row.candidate.document, row.candidate.chunk) for row in ranked]
+    chunks = [(document, shown_from(store, document, chunk, query)) for document, chunk in found]
     readings = read_many(store, chunks, query, LOOK_THROUGH)
-    rows = tuple(
+    shown = [
         evidence_row(
             *(*chunk, reading, query, weights, max_chars), score=row.score, signals=row.signals, lanes=row.lanes
         )
         for row, chunk, reading in zip(ranked, chunks, readings, strict=True)
-    )
+    ]
+    rows = with_context(store, shown)
     if spelled is None or not spelled.spellings:
         return rows
     return tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)

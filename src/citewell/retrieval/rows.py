@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citewell.domain.corpus_port import LexicalIndex, TextSource
-from citewell.domain.documents import Chunk, Document, SectionView, Span
+from citewell.domain.documents import Chunk, Document, Role, SectionView, Span
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.matching import Match, find_matches
@@ -21,7 +21,7 @@ LOOK_THROUGH = 60_000
 class Reading:
     """The part of a document around a chunk, with what the query matches in it and above it.
 
-    `named_by` are the terms that stand in the document's own names.
+    `named_by` are the terms that stand in the document's own names; `is_opening` says that the document begins here.
     """
 
     text: str
@@ -30,6 +30,7 @@ class Reading:
     title_matches: frozenset[str]
     named_by: frozenset[str]
     sections: tuple[SectionView, ...]
+    is_opening: bool = True
 
     def matched(self) -> frozenset[str]:
         """The terms that stand in the text or above it."""
@@ -66,9 +67,38 @@ def read_many(
     spans = [_within(chunk, *span, found) for (_, chunk), span, found in zip(chunks, allowed, sections, strict=True)]
     slices = texts.slices([(document.content_hash, *span) for (document, _), span in zip(chunks, spans, strict=True)])
     return [
-        _reading(document, chunk, text, start, found, query)
-        for (document, chunk), text, (start, _), found in zip(chunks, slices, spans, sections, strict=True)
+        replace(_reading(document, chunk, text, start, found, query), is_opening=low == 0 or chunk.ordinal == 0)
+        for (document, chunk), text, (start, _), found, (low, _) in zip(
+            chunks, slices, spans, sections, allowed, strict=True
+        )
     ]
+
+
+def shown_from(texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery) -> Chunk:
+    """The place a row is shown from: the chunk that was found, or where a long document begins that is only named.
+
+    A question that says nothing but what a document is called is answered by its opening; in a document too long to be
+    looked through whole the chunk that was found may lie far from there.
+    """
+    if document.length <= LOOK_THROUGH or not query.terms or chunk.ordinal == 0:
+        return chunk
+    names = " ".join((document.title, *document.aliases))
+    named = {match.term for match in find_matches(names, query, document.language)}
+    if not {term.text for term in query.terms} <= named:
+        return chunk
+    return opening_of(texts, document, chunk.role)
+
+
+def opening_of(texts: TextSource, document: Document, role: Role) -> Chunk:
+    """What a document begins with, as much as is looked through at once."""
+    sections = texts.sections_between(document.source_key, document.content_hash, 0, document.length)
+    return stretch(document, sections[0].start if sections else 0, role, 0)
+
+
+def stretch(document: Document, start: int, role: Role, ordinal: int, size: int = LOOK_THROUGH) -> Chunk:
+    """As much of a document from here on as is looked through at once."""
+    end = min(document.length, start + size)
+    return Chunk(f"{document.content_hash[:12]}:{start}-{end}", ordinal, start, end, role)
 
 
 def _within(chunk: Chunk, low: int, high: int, sections: Sequence[SectionView]) -> tuple[int, int]:
@@ -121,7 +151,15 @@ def evidence_row(
 ) -> EvidenceRow:
     """The row that shows this chunk's best window."""
     inside = (max(0, chunk.start - reading.offset), max(0, chunk.end - reading.offset))
-    low, high = best_window(reading.text, reading.matches, weights, max_chars, inside, reading.named_by)
+    low, high = best_window(
+        reading.text,
+        reading.matches,
+        weights,
+        max_chars,
+        inside,
+        reading.named_by,
+        is_opening=reading.is_opening,
+    )
     start, end = reading.offset + low, reading.offset + high
     wanted = tuple(dict.fromkeys(term.text for term in query.terms))
     matched = reading.matched()
@@ -157,7 +195,7 @@ def wider_span(
 ) -> tuple[int, int]:
     """What a row shows of a document and more around it, up to `max_chars`."""
     chunk = Chunk(f"{document.content_hash[:12]}:{shown[0]}-{shown[1]}", 0, *shown, "raw_source")
-    reading = read_around(texts, document, chunk, query, LOOK_THROUGH)
+    reading = read_around(texts, document, chunk, query, max(LOOK_THROUGH, max_chars))
     inside = (shown[0] - reading.offset, shown[1] - reading.offset)
     low, high = wider_window(reading.text, reading.matches, weights, max_chars, inside)
     return reading.offset + low, reading.offset + high

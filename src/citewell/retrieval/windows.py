@@ -56,10 +56,12 @@ def best_window(
     max_chars: int,
     preferred: tuple[int, int],
     titled: Collection[str] = (),
+    *,
+    is_opening: bool = True,
 ) -> tuple[int, int]:
     """The span of at most `max_chars` that says most of what was asked; inside `preferred` where nothing matches.
 
-    `titled` are the terms that name the document.
+    `titled` are the terms that name the document; `is_opening` says that the document begins with this text.
     """
     max_chars = max(1, max_chars)
     if len(text) <= max_chars:
@@ -69,10 +71,11 @@ def best_window(
     blocks = blocks_of(text)
     if not blocks:
         return _grow(text, matches[0].start, matches[0].end, max_chars)
-    titled = {*titled, *_first_heading_terms(blocks, matches)}
+    if is_opening:
+        titled = {*titled, *_first_heading_terms(blocks, matches)}
     scored = _scored(blocks, matches, _beyond_the_title(weights, titled))
     missing = _share({*weights} - {match.term for match in matches}, matches, weights)
-    best = _best_block(scored, preferred, _share(titled, matches, weights), missing)
+    best = _best_block(scored, preferred, _share(titled, matches, weights) if is_opening else None, missing)
     low, high = _grown(scored, best, max_chars, (best, best))
     if high - low > max_chars:
         inside = [match for match in matches if low <= match.start and match.end <= high]
@@ -153,11 +156,11 @@ def _worth(counts: Sequence[Counter[str]], weights: Mapping[str, float]) -> dict
     }
 
 
-def _best_block(scored: _Scored, preferred: tuple[int, int], named: float, missing: float) -> int:
+def _best_block(scored: _Scored, preferred: tuple[int, int], named: float | None, missing: float) -> int:
     """The block that says most, alone and with its neighbours.
 
-    A question that only names the document (`named`) is answered where its text begins; where words of it are `missing`
-    from the text, the place that the ranking found, perhaps by meaning, counts too.
+    A question that only names the document (`named`) is answered where its text begins, if that is here; where words of
+    it are `missing` from the text, the place that the ranking found, perhaps by meaning, counts too.
     """
     totals: list[float] = []
     for number in range(len(scored.blocks)):
@@ -175,8 +178,9 @@ def _best_block(scored: _Scored, preferred: tuple[int, int], named: float, missi
             totals[number] += _ANSWERS * top
         if preferred[0] <= block.start < preferred[1]:
             totals[number] += _FOUND * missing * top
-    opening = next((n for n, block in enumerate(scored.blocks) if block.kind in ("paragraph", "item")), 0)
-    totals[opening] += (_OPENING + _NAMES * named * named) * top
+    if named is not None:
+        opening = next((n for n, block in enumerate(scored.blocks) if block.kind in ("paragraph", "item")), 0)
+        totals[opening] += (_OPENING + _NAMES * named * named) * top
     return max(range(len(totals)), key=lambda number: (totals[number], -number))
 
 

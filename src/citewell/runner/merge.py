@@ -74,4 +74,5 @@ def _widened(row: EvidenceRow, view: DocumentView | None) -> EvidenceRow:
     if view is None or view.content_hash != row.span.content_hash or len(view.text) <= len(row.text):
         return row
     span = replace(row.span, start=view.start, end=view.end)
-    return replace(row, text=view.text, span=span, sections=view.sections, excerpt_kind="inspected")
+    outside = tuple(one for one in row.context if not span.start <= one.span.start < span.end)
+    return replace(row, text=view.text, span=span, sections=view.sections, excerpt_kind="inspected", context=outside)

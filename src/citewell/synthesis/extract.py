@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.domain.answers import Context, Draft, DraftSentence, Likeness, NearestPassage, PreparedSynthesis
+from citewell.domain.answers import Draft, DraftSentence, Likeness, NearestPassage, PreparedSynthesis
 from citewell.domain.documents import Span
-from citewell.domain.evidence import LIKELY, Answerability
+from citewell.domain.evidence import LIKELY, Answerability, Context
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.answer_units import AnswerUnit, Piece, pieces_of, unit_of
 from citewell.synthesis.answer_values import speaks_of_its_day

@@ -23,6 +23,7 @@ from citewell.domain.library import VectorCoverage
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters
 from citewell.domain.vectors import UnencodedChunk, UnencodedChunks
+from citewell.text.properties import properties_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,7 +87,7 @@ class VectorStore:
             )
             bodies = text_slices(connection, [(row[3], row[4], row[5]) for row in rows])
         chunks = (
-            UnencodedChunk(int(row[0]), f"{_place(row[1], json.loads(row[2]))}\n{body}".strip())
+            UnencodedChunk(int(row[0]), f"{_place(row[1], json.loads(row[2]))}\n{_spoken(row[1], body)}".strip())
             for row, body in zip(rows, bodies, strict=True)
         )
         return UnencodedChunks(after, tuple(chunks))
@@ -222,6 +223,14 @@ def _best_of_documents(
 def _place(title: str, headings: Sequence[str]) -> str:
     named = [] if _SAYS_NOTHING.fullmatch(title) else [title]
     return " > ".join((*named, *(heading for heading in headings if heading != title)))
+
+
+def _spoken(title: str, body: str) -> str:
+    """What a model reads of a chunk: without the rule below the front matter, and the title said only once."""
+    properties, rest = properties_of(body)
+    kept = [body[start:end] for start, end in properties]
+    told = [one for one in kept if one.partition(":")[2].strip(" \t\"'") != title]
+    return "\n".join((*told, body[rest:].lstrip("\n"))) if properties else body
 
 
 def _fitted(mask: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.bool_]:
