@@ -187,7 +187,7 @@ def test_a_shell_is_offered_commands_and_options(
             run([])
         return capsys.readouterr().out.split()
 
-    assert offered("citewell se", 1) == ["plain,search"]
+    assert offered("citewell se", 1) == ["plain,search", "plain,serve"]
     assert offered("citewell runs sh", 2) == ["plain,show"]
     assert offered("citewell research --prof", 2) == ["plain,--profile"]
 
