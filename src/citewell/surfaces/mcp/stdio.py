@@ -63,10 +63,16 @@ async def _serve(cw: Citewell, ended: asyncio.Future[bool]) -> None:
             except* OSError:
                 ended.set_result(False)
             finally:
-                if not ended.done():
-                    ended.set_result(not scope.cancelled_caught and not pipe.is_unread())
+                if not ended.done() and (scope.cancelled_caught or pipe.is_unread()):
+                    ended.set_result(False)
+            # The transport takes an answer before it has written it: it has written all once it is left.
+            await write.aclose()
     except* OSError:
         _log.info("nobody reads what is written")
+        if not ended.done():
+            ended.set_result(False)
+    if not ended.done():
+        ended.set_result(True)
 
 
 class _Pipe:
