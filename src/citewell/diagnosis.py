@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import apsw
 
@@ -21,7 +22,7 @@ from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint, is_made_by
 from citewell.models.endpoints import EXTRACTIVE, Endpoint, resolve
-from citewell.models.judges import BUILTIN, judge_folder, open_judge, open_reader, reader_folder
+from citewell.models.judges import BUILTIN, open_judge, open_reader
 from citewell.models.minilm import minilm_id
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
@@ -279,30 +280,31 @@ def _reranker(settings: Settings) -> Check:
     return Check("reranker", "ok", f"{encoder.name}: looks at the best rows again")
 
 
+class _SmallModel(Protocol):
+    def open(self) -> str: ...
+
+
 def _judge(settings: Settings) -> Check:
     """The model that judges sentences; without one the rules decide, which is no fault."""
-    if judge_folder(settings) is None:
-        what = "none is built in" if settings.judge == BUILTIN else "off"
-        return Check("judge", "ok", f"{what}: sentences are checked by rules alone")
-    try:
-        opened = open_judge(settings)
-        assert opened is not None
-        return Check("judge", "ok", opened.open())
-    except CitewellError as error:
-        return Check("judge", "warning", f"{error.message} Sentences are checked by rules alone.", error.fix)
+    without = "sentences are checked by rules alone"
+    return _small_model("judge", settings.judge, lambda: open_judge(settings), without)
 
 
 def _reader(settings: Settings) -> Check:
     """The model that finds answers in passages; without one the rules choose."""
-    if reader_folder(settings) is None:
-        what = "none is built in" if settings.reader == BUILTIN else "off"
-        return Check("reader of answers", "ok", f"{what}: passages are chosen by rules alone")
+    without = "passages are chosen by rules alone"
+    return _small_model("reader of answers", settings.reader, lambda: open_reader(settings), without)
+
+
+def _small_model(name: str, chosen: str, find: Callable[[], _SmallModel | None], without: str) -> Check:
+    """Whether the model of a folder can be used, and what happens without it."""
     try:
-        opened = open_reader(settings)
-        assert opened is not None
-        return Check("reader of answers", "ok", opened.open())
+        model = find()
+        if model is None:
+            return Check(name, "ok", f"{'none is built in' if chosen == BUILTIN else 'off'}: {without}")
+        return Check(name, "ok", model.open())
     except CitewellError as error:
-        return Check("reader of answers", "warning", f"{error.message} Passages are chosen by rules alone.", error.fix)
+        return Check(name, "warning", f"{error.message} {without[0].upper()}{without[1:]}.", error.fix)
 
 
 def _semantic_lane(settings: Settings, open_corpus: OpenCorpus) -> Check:

@@ -50,9 +50,7 @@ from citewell.synthesis.markup import readable
 from citewell.synthesis.values import UNITS, dates_in, quantities_in
 from citewell.text.folding import folded_text
 
-# Shares of a claim's weight. On the tuning half of the built pairs 1% of the supported claims lie below `PARTIAL_AT`,
-# and 95% of the claims beside a wrong passage are caught by it or by a rule.
-SUPPORTED_AT = 0.75
+# The share of a claim's weight from which on a quote has most of it.
 PARTIAL_AT = 0.5
 # A clause of which the quotes have less than this is not supported, whatever the rest of the sentence is.
 _CLAUSE_AT = 0.34

@@ -26,7 +26,6 @@ from citewell.synthesis.checking.tokens import Sentence, Token, read_sentences, 
 
 _NEIGHBOUR = 0.75
 _NEAR = 6
-_PAIR_BONUS = 0.3
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ _ADDABLE = frozenset(("may", "some", "guess", "told", "past", "imagined", "will"
 # What limits a statement also from behind it, up to the end of the sentence.
 _TRAILING = frozenset(("if",))
 _STOP = re.compile(r"[;:.!?]|\bbut\b|\bhowever\b|\baber\b|\bmais\b")
-_LONGEST = 4
 
 
 @dataclass(frozen=True, slots=True)

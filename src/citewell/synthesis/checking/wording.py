@@ -75,12 +75,8 @@ _ARTICLES = frozenset(
 
 def differs_in_wording(alignment: ClaimAlignment) -> str:
     """In words, where the claim leaves the wording of its nearest sentence; empty where it keeps it."""
-    found = ""
-    for one in (alignment, *_rotated(alignment)):
-        found = found or _differences(one)
-        if not _differences(one):
-            return ""
-    return found
+    found = _differences(alignment)
+    return found if found and all(_differences(one) for one in _rotated(alignment)) else ""
 
 
 def _rotated(alignment: ClaimAlignment) -> Iterator[ClaimAlignment]:
