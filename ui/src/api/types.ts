@@ -1,0 +1,47 @@
+// The names the page uses for what the server sends; all of them are made from its OpenAPI document.
+import type { components, RunStreamEvents } from "./generated/api";
+import type { components as logComponents } from "./generated/log";
+
+type Schemas = components["schemas"];
+
+export type { RunStreamEvents };
+export type RunBody = Schemas["RunBody"];
+export type RunResult = Schemas["RunResult"];
+export type RunView = Schemas["RunView"];
+export type RunList = Schemas["RunList"];
+export type RunSummary = Schemas["RunSummary"];
+export type RunDiff = Schemas["RunDiff"];
+export type RunAccepted = Schemas["RunAccepted"];
+export type Report = Schemas["ResearchRun"];
+export type ReportList = Schemas["ResearchRunList"];
+export type ReportClaim = Schemas["ResearchClaim"];
+export type ReportCitation = Schemas["ResearchCitation"];
+export type ReplayReport = Schemas["ReplayReport"];
+export type EgressLedger = Schemas["EgressLedger"];
+export type ResearchPack = Schemas["ResearchPack"];
+export type EvidenceRow = Schemas["EvidenceRow"];
+export type Citation = Schemas["Citation"];
+export type CheckedSentence = Schemas["CheckedSentence"];
+export type Contradiction = Schemas["Contradiction"];
+export type NearestPassage = Schemas["NearestPassage"];
+export type NextStep = Schemas["NextStep"];
+export type Progress = Schemas["Progress"];
+export type Explanation = Schemas["Explanation"];
+export type SearchResult = Schemas["SearchResult"];
+export type DocumentView = Schemas["DocumentView"];
+export type RelatedResult = Schemas["RelatedResult"];
+export type TopicBrief = Schemas["TopicBrief"];
+export type CorpusStatus = Schemas["CorpusStatus"];
+export type CollectionList = Schemas["CollectionList"];
+export type Capabilities = Schemas["Capabilities"];
+export type WebReport = Schemas["WebReport"];
+export type NoteResult = Schemas["NoteResult"];
+export type Stats = Schemas["Stats"];
+export type ChatTranscript = Schemas["ChatTranscript"];
+export type TranscriptList = Schemas["TranscriptList"];
+export type EvalReportView = Schemas["EvalReportView"];
+export type EvalReportList = Schemas["EvalReportList"];
+export type EvalProposal = Schemas["EvalProposal"];
+export type SourceType = EvidenceRow["source_type"];
+export type Verdict = CheckedSentence["verdict"];
+export type LogEntry = logComponents["schemas"]["LogEntry"];
