@@ -1,0 +1,142 @@
+"""Asking providers: politely, once more where they ask to wait, and with our own rules over what they return.
+
+A provider's results are a stranger's word: only web addresses pass, each page once, nothing of a denied site and, where
+sites are named, nothing of another. The query goes out as it is given; whoever makes it keeps private text out of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+
+from citewell.domain.ports import Clock
+from citewell.domain.web import SearchHit, SentRequest
+from citewell.text.urls import canonical_url, host_of, is_of_site
+from citewell.web.guard import FetchFailed, Guard, Wanted
+from citewell.web.providers.contract import BadReply
+from citewell.web.providers.registry import Enabled
+
+MAX_BYTES = 3_000_000
+# Longer than this a provider is not waited for: the run has its own deadline.
+MOST_WAITED = 5.0
+_SPARE = 10
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRules:
+    """Sites that may be read; an empty list of allowed ones allows every site."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    def permits(self, url: str) -> bool:
+        host = host_of(url)
+        if host is None or any(is_of_site(host, site) for site in self.deny):
+            return False
+        return not self.allow or any(is_of_site(host, site) for site in self.allow)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came to, and every request it took."""
+
+    hits: tuple[SearchHit, ...]
+    requests: tuple[SentRequest, ...]
+    dropped: int = 0
+
+
+class WebSearcher:
+    """Asks providers."""
+
+    def __init__(self, guard: Guard, clock: Clock, sleep: Sleep = asyncio.sleep) -> None:
+        self._guard = guard
+        self._clock = clock
+        self._sleep = sleep
+        self._next: dict[str, float] = {}
+
+    async def search(self, at: Enabled, query: str, limit: int, seconds: float, rules: SiteRules) -> Found:
+        """What a provider finds; raises FetchFailed, with the class of what went wrong."""
+        sent: list[SentRequest] = []
+        body = await self._asked(at, query, limit, seconds, sent)
+        try:
+            hits = list(at.provider.hits(body))
+        except BadReply as error:
+            message = f"{at.provider.name} answered in a form nobody knows: {error}"
+            raise FetchFailed("parse_error", message) from None
+        kept = list(_permitted(hits, rules))
+        return Found(tuple(kept[: limit + _SPARE]), tuple(sent), len(hits) - len(kept))
+
+    async def _asked(self, at: Enabled, query: str, limit: int, seconds: float, sent: list[SentRequest]) -> bytes:
+        request = at.provider.request(at.access, query, limit)
+        wanted = Wanted(
+            *(request.url, seconds, MAX_BYTES),
+            method=request.method,
+            headers=request.headers,
+            body=request.body,
+            configured=at.configured,
+        )
+        for is_last in (False, True):
+            await self._turn(at)
+            try:
+                fetched = await self._guard.fetch(wanted)
+            except FetchFailed as failed:
+                sent += [SentRequest(one.host, one.sent, one.received) for one in failed.requests]
+                wait = self._wait(failed)
+                if is_last or wait is None:
+                    raise FetchFailed(
+                        failed.problem, f"{at.provider.name}: {failed.message}", status=failed.status
+                    ) from None
+                await self._sleep(wait)
+                continue
+            sent += [SentRequest(one.host, one.sent, one.received) for one in fetched.requests]
+            return fetched.body
+        raise AssertionError("unreachable")
+
+    async def _turn(self, at: Enabled) -> None:
+        """Wait until this provider may be asked again; whoever comes meanwhile queues behind."""
+        now = self._clock.monotonic()
+        start = max(now, self._next.get(at.provider.name, now))
+        # Somebody's own instance has no such rules.
+        interval = 0.0 if at.configured else at.provider.interval
+        self._next[at.provider.name] = start + interval
+        if start > now:
+            await self._sleep(start - now)
+
+    def _wait(self, failed: FetchFailed) -> float | None:
+        """How long to wait before the one retry; None where it is not worth one."""
+        if failed.status != 429:
+            return None
+        after = failed.retry_after.strip()
+        if not after:
+            return 1.0
+        wait = float(after) if after.isdigit() else self._until(after)
+        return wait if wait is not None and 0 <= wait <= MOST_WAITED else None
+
+    def _until(self, date: str) -> float | None:
+        try:
+            moment = parsedate_to_datetime(date)
+            now = parsedate_now(self._clock.now())
+        except (TypeError, ValueError):
+            return None
+        return max(0.0, moment.timestamp() - now)
+
+
+def parsedate_now(now: str) -> float:
+    """A moment of the clock in seconds."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(now.replace("Z", "+00:00")).timestamp()
+
+
+def _permitted(hits: Iterable[SearchHit], rules: SiteRules) -> Iterator[SearchHit]:
+    seen: set[str] = set()
+    for hit in hits:
+        name = canonical_url(hit.url)
+        if name is None or name in seen or not rules.permits(hit.url) or len(hit.url) > 2_000:
+            continue
+        seen.add(name)
+        yield replace(hit, title=hit.title or name)

@@ -1,0 +1,247 @@
+"""What a run on the web may spend holds: queries, pages, bytes, rounds, time; on a slow network and a dead one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.app import Engine
+from citewell.domain.runs import RunResult
+from citewell.settings import Settings
+from support.origin import Page, send
+from web.loopback_internet import Internet, article, loopback_internet
+
+LIT = "When was the Halvard light first lit?"
+# Its words are on many pages, and nothing answers it.
+OPEN = "Which herring wool peat weather islands of the sound did Xanthippe buy?"
+
+
+@pytest.fixture
+def internet() -> Iterator[Internet]:
+    with loopback_internet() as net:
+        yield net
+
+
+def run(net: Internet, data: Path, question: str, profile: str = "chat", **settings: Any) -> RunResult:
+    engine = Engine(Settings(data_dir=data, **{**net.settings, "judge": "off", **settings}), resolve=net.names)
+    try:
+        return engine.runs.wait(engine.start_research(question, profile=profile))  # type: ignore[arg-type]
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize(("profile", "queries", "reads"), [("chat", 4, 4), ("deep", 18, 16)])
+def test_queries_and_pages_are_bounded(
+    profile: str, queries: int, reads: int, internet: Internet, tmp_path: Path
+) -> None:
+    result = run(internet, tmp_path, OPEN, profile)
+    assert result.web is not None
+    assert len(internet.searched) <= queries
+    assert 0 < sum(not page.injections for page in result.web.pages) <= reads
+    assert result.web.loops <= (2 if profile == "chat" else 6)
+    assert result.web.stop == result.metrics.raw_stop == "budget_exhausted"
+    assert result.stop_reason in ("weak_evidence_budget_exhausted", "no_evidence")
+
+
+def test_settings_bound_them_further(internet: Internet, tmp_path: Path) -> None:
+    bounds: dict[str, Any] = {
+        "chat_research_max_search_queries": 1,
+        "chat_research_max_sources_read": 2,
+        "chat_research_max_loops": 1,
+    }
+    result = run(internet, tmp_path, OPEN, **bounds)
+    assert result.web is not None
+    assert (len(internet.searched), result.web.loops) == (1, 1)
+    assert len(result.web.pages) <= 2
+
+
+def test_bytes_are_bounded(internet: Internet, tmp_path: Path) -> None:
+    large = article("When was the Halvard light first lit", "The Halvard light was first lit in 1866. " * 400)
+    internet.add("large.example", "/halvard", "When was the Halvard light first lit", page=Page(large))
+    internet.pages.insert(0, internet.pages.pop())
+    result = run(internet, tmp_path, LIT, "deep", research_source_max_bytes=4_000)
+    assert result.web is not None
+    assert {one.source.split(":")[1]: one.problem for one in result.web.failed} == {"//large.example": "too_large"}
+    assert "1871" in result.answer
+
+
+def test_no_queries_and_no_pages_are_budgets_too(internet: Internet, tmp_path: Path) -> None:
+    result = run(internet, tmp_path, LIT, chat_research_max_search_queries=0)
+    assert internet.searched == []
+    assert result.status == "done"
+    result = run(internet, tmp_path / "b", LIT, chat_research_max_sources_read=0)
+    assert internet.read_pages() == []
+    assert result.status == "done"
+
+
+def test_a_slow_network_runs_into_the_deadline_and_answers_from_what_is_there(
+    internet: Internet, tmp_path: Path
+) -> None:
+    slow = ("coastguard.test/lights/halvard", "almanac.example/halvard-light", "oldnews.test/1874")
+    for at in slow:
+        page = internet.origin.pages[at]
+        assert isinstance(page, Page)
+        internet.origin.pages[at] = replace(page, seconds=60.0)
+    result = run(internet, tmp_path, LIT, chat_research_timeout_seconds=9)
+    assert result.web is not None
+    assert "1871" in result.answer
+    assert result.metrics.seconds < 12
+    assert result.status == "done"
+
+
+def test_a_network_that_never_answers_ends_in_time(internet: Internet, tmp_path: Path) -> None:
+    internet.origin.pages["/search"] = Page("{}", seconds=60.0)
+    result = run(internet, tmp_path, LIT, chat_research_timeout_seconds=4)
+    assert result.web is not None
+    assert result.status == "done"
+    assert result.answer_status == "no_evidence"
+    assert {"search_failed"} <= set(result.warnings)
+
+
+def test_a_hanging_page_costs_no_place(internet: Internet, tmp_path: Path) -> None:
+    for number in range(3):
+        internet.pages.insert(
+            0, replace(internet.pages[0], host="trap.example", path=f"/hang{number}", title="Halvard light first lit")
+        )
+        internet.origin.pages[f"trap.example/hang{number}"] = Page("late", seconds=60.0)
+    result = run(internet, tmp_path, LIT, research_source_fetch_timeout_seconds=1)
+    assert result.web is not None
+    assert [one.problem for one in result.web.failed] == ["timeout"] * 3
+    assert len(result.web.pages) == 3
+    assert "1871" in result.answer
+
+
+def test_finish_now_answers_from_what_was_read(internet: Internet, tmp_path: Path) -> None:
+    waiting = threading.Event()
+
+    def hang(to: BaseHTTPRequestHandler) -> None:
+        waiting.set()
+        internet.origin.gone.wait(60)
+
+    internet.origin.pages["oldnews.test/1874"] = hang
+    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    run_id = engine.start_research(LIT, profile="deep")
+    assert waiting.wait(60)
+    _until_read(engine, run_id, 2)
+    engine.runs.control(run_id, "finish")
+    result = engine.runs.wait(run_id, 30)
+    engine.close()
+    assert "1871" in result.answer
+    assert "incomplete" in result.answer_warnings
+
+
+def _until_read(engine: Engine, run_id: str, pages: int) -> None:
+    """Wait until so many pages are on record."""
+
+    async def follow() -> None:
+        seen = 0
+        async for event in engine.runs.follow(run_id):
+            seen += event.kind == "observation_recorded" and "PageKept" in json.dumps(event.body.get("observation"))
+            if seen >= pages:
+                return
+
+    asyncio.run(asyncio.wait_for(follow(), 60))
+
+
+def test_cancelling_closes_the_sockets(internet: Internet, tmp_path: Path) -> None:
+    waiting, left = threading.Event(), threading.Event()
+
+    def hang(to: BaseHTTPRequestHandler) -> None:
+        waiting.set()
+        to.connection.settimeout(30)
+        if to.connection.recv(1) == b"":
+            left.set()
+
+    internet.origin.pages["coastguard.test/lights/halvard"] = hang
+    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    run_id = engine.start_research(LIT, profile="deep")
+    assert waiting.wait(60)
+    engine.runs.control(run_id, "cancel")
+    assert engine.runs.wait(run_id, 10).status == "cancelled"
+    assert left.wait(2)
+    engine.close()
+
+
+CHILD = """
+import json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from pathlib import Path
+from citewell.app import Engine
+from citewell.settings import Settings
+from support.origin import Names
+given = json.loads(sys.argv[2])
+engine = Engine(Settings(data_dir=Path(sys.argv[3]), judge="off", **given["settings"]), resolve=Names(given["names"]))
+print(engine.start_research(given["question"], profile="deep"), flush=True)
+import time
+time.sleep(120)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_killed_in_the_middle_resumes_without_fetching_again(internet: Internet, tmp_path: Path) -> None:
+    """The process is killed while one page hangs; another goes on, asks for that page and for none it has."""
+    waiting = threading.Event()
+    page = article("When the Halvard light was lit", "The Halvard light was first lit in 1874.", date="2012-02-01")
+    is_open = threading.Event()
+
+    def hang(to: BaseHTTPRequestHandler) -> None:
+        if is_open.is_set():
+            send(to, Page(page))
+            return
+        waiting.set()
+        internet.origin.gone.wait(60)
+
+    internet.origin.pages["oldnews.test/1874"] = hang
+    given = {"settings": internet.settings, "names": internet.names.known, "question": LIT}
+    paths = [str(Path(__file__).parents[1]), *sys.path]
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, json.dumps(paths), json.dumps(given), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    )
+    assert child.stdout is not None
+    run_id = child.stdout.readline().strip()
+    assert waiting.wait(60)
+    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    _until_read(engine, run_id, 3)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    had = internet.read_pages()
+    assert len(had) >= 4
+    is_open.set()
+    _resumed(engine, run_id)
+    result = engine.runs.wait(run_id, 60)
+    again = internet.read_pages()[len(had) :]
+    assert "oldnews.test/1874" in again
+    assert not (set(again) & set(had)) - {"oldnews.test/1874"}
+    assert "1871" in result.answer
+    assert engine.runs.replay(run_id).identical
+    engine.close()
+
+
+def _resumed(engine: Engine, run_id: str) -> None:
+    """Go on with a run whose owner is dead: its lease has to run out first, unless the owner is seen to be gone."""
+    from citewell.domain.errors import Held
+
+    clock = threading.Event()
+    for _ in range(120):
+        try:
+            engine.runs.resume(run_id)
+            return
+        except Held:
+            clock.wait(0.5)
+    raise AssertionError("the run was never let go of")
