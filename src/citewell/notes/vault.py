@@ -1,0 +1,287 @@
+"""The vault around a note: what it embeds, what it links to, how another document is linked from it, and its file.
+
+Only folders that were added are ever read or written, whatever a run says.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from citewell.corpus.links import Candidate, choose_target, fold_name, lookup_name
+from citewell.domain.corpus_port import CorpusStore
+from citewell.domain.documents import Document, Link, ReadDocument
+from citewell.domain.errors import BadInput, Conflict, NotFound
+from citewell.domain.notes import MAX_NOTE_CHARS, NoteChange, NoteLink, NoteTask, NoteText
+from citewell.notes.files import NotePlace, check_name, read_note
+from citewell.notes.rewriting import NoteRewriter
+from citewell.notes.sections import NoteFormat, Placed, Written, format_of, own_lines, place_section, without_section
+from citewell.readers.markdown import markdown_document
+from citewell.recording.markdown import escape, wikilink
+from citewell.text.canonical import canonicalize
+from citewell.text.urls import canonical_url
+
+MAX_DIFF_CHARS = 200_000
+_EMBEDDED = ("vault_note", "text", "apple_note")
+_EMBED_DEPTH = 3
+
+
+class NoteVault:
+    """Notes of the folders that were added."""
+
+    def __init__(self, corpus: CorpusStore, rewriter: NoteRewriter) -> None:
+        self._corpus = corpus
+        self._rewriter = rewriter
+
+    def place(self, path: str, base: Path | None = None) -> NotePlace:
+        """Where a note stands, by its path on the disk (from `base`, if given) or below one of the added folders."""
+        if not path or "\0" in path:
+            raise BadInput("No note is named.", fix="Name a note by its path.")
+        check_name(path)
+        roots = [info.root for info in self._corpus.collections()]
+        wanted = os.path.expanduser(path)
+        if base is not None or os.path.isabs(wanted):
+            found = _below(os.path.abspath(os.path.join(base or Path("/"), wanted)), roots)
+            if found is not None:
+                return found
+        if not os.path.isabs(wanted):
+            clean = posixpath.normpath(wanted.replace(os.sep, "/"))
+            inside = [NotePlace(root, clean) for root in roots if not clean.startswith("../") and clean != ".."]
+            there = [place for place in inside if os.path.lexists(place.whole)]
+            if len(there) > 1:
+                raise Conflict(f"Several folders have a {path}.", fix="Name the note by its whole path.")
+            if there:
+                return there[0]
+        if os.path.lexists(os.path.join(base or Path("/"), wanted)):
+            raise BadInput(
+                f"{path} does not lie in a folder that was added, so nothing is written into it.",
+                fix="Add its folder first: citewell add FOLDER",
+            )
+        raise NotFound(f"There is no note at {path}.", fix="Check the path; 'citewell collections' lists the folders.")
+
+    def read(self, task: NoteTask) -> NoteText:
+        """The note, without our section and with what it embeds; raises NotFound or BadInput."""
+        place = self._checked(task)
+        file = read_note(place)
+        own = without_section(file.text, _format(place))
+        text = canonicalize(own.removeprefix("\ufeff"))
+        if not text.strip():
+            raise BadInput(f"{task.path} is empty: there is nothing to research.", fix="Write something first.")
+        read = markdown_document(text) if _format(place) == "markdown" else ReadDocument(text, None, ())
+        keys = self._corpus.keys_under(place.whole)
+        title = read.title or read.heading or posixpath.splitext(place.name)[0]
+        linked = (self._resolved(link, task) for link in read.links if link.kind != "url")
+        return NoteText(
+            title=" ".join(title.split())[:300],
+            text=read.text,
+            expanded=self._expanded(read, task, frozenset(keys))[:MAX_NOTE_CHARS],
+            basis=_basis(file.text, _format(place)),
+            source_key=keys[0] if keys else None,
+            linked_keys=tuple(dict.fromkeys(one.source_key for one in linked if one is not None)),
+        )
+
+    def link(self, task: NoteTask, keys: Sequence[str]) -> tuple[NoteLink, ...]:
+        """How these documents are named in the note: every `[[link]]` leads to its document, as Obsidian reads it."""
+        found = (self._corpus.find(key) for key in keys)
+        return tuple(NoteLink(one.source_key, self._named(one, task)) for one in found if one is not None)
+
+    def write(self, task: NoteTask, lines: Sequence[str], run_id: str, basis: str) -> NoteChange:
+        """Put the section into the note, or say what that would change; raises Conflict where the note is another."""
+        place = self._checked(task)
+        written = Written(tuple(lines), run_id, task.day)
+
+        def change(text: str) -> str:
+            return self._placed(text, place, written, basis).text
+
+        if task.dry_run:
+            before = read_note(place).text
+            after = change(before)
+            return NoteChange(before != after, _diff(before, after, task.path))
+        done = self._rewriter.rewrite(place, change)
+        return NoteChange(done.changed, _diff(done.before, done.after, task.path), done.backup)
+
+    def _placed(self, text: str, place: NotePlace, written: Written, basis: str) -> Placed:
+        form = _format(place)
+        if _basis(text, form) != basis:
+            raise Conflict(f"{place.path} was changed meanwhile; it is left as it is.", fix="Try again.")
+        return place_section(text, form, written)
+
+    def undo(self, place: NotePlace) -> NoteChange:
+        """Take back what was last written into a note."""
+        done = self._rewriter.undo(place)
+        return NoteChange(done.changed, _diff(done.before, done.after, place.path), done.backup)
+
+    def _checked(self, task: NoteTask) -> NotePlace:
+        if task.root not in {info.root for info in self._corpus.collections()}:
+            raise BadInput("The note does not lie in a folder that was added.", fix="Add its folder first.")
+        return NotePlace(task.root, task.path)
+
+    def _collection(self, task: NoteTask) -> str:
+        return next(info.name for info in self._corpus.collections() if info.root == task.root)
+
+    # Links
+
+    def _resolved(self, link: Link, task: NoteTask) -> Document | None:
+        """The document that a link of the note leads to."""
+        name = lookup_name(link)
+        return self._chosen(link.target, name, task) if name else None
+
+    def _chosen(self, target: str, name: str, task: NoteTask) -> Document | None:
+        called = self._called(name, task)
+        candidates = [_candidate(number, found, one) for number, (found, one) in enumerate(called)]
+        chosen = choose_target(target, task.path, candidates)
+        return called[chosen.document_id][1] if chosen is not None and chosen.document_id is not None else None
+
+    def _called(self, name: str, task: NoteTask) -> list[tuple[str, Document]]:
+        """The documents of the note's own vault that answer to a name."""
+        collection = self._collection(task)
+        return [(found, one) for found, one in self._corpus.documents_called([name]) if one.collection == collection]
+
+    def _named(self, document: Document, task: NoteTask) -> str:
+        if document.note_path and document.collection == self._collection(task):
+            for target in _spellings(document.note_path):
+                if self._leads_to(target, document, task):
+                    return _wikilink(target, _shown_as(document)) or escape(document.title)
+        if document.url and canonical_url(document.url):
+            return _web_link(document.title, document.url)
+        return escape(document.title)
+
+    def _leads_to(self, target: str, document: Document, task: NoteTask) -> bool:
+        """Whether a link means this document and could mean no other: programs differ in which of two they choose."""
+        name = lookup_name(Link("wikilink", target, 0, 0))
+        whole = target == next(reversed([*_spellings(document.note_path or "")]))
+        fitting = {
+            one.source_key
+            for found, one in self._called(name, task)
+            if choose_target(target, task.path, [_candidate(0, found, one)]) is not None
+        }
+        chosen = self._chosen(target, name, task)
+        return chosen is not None and chosen.source_key == document.source_key and (whole or len(fitting) == 1)
+
+    # Embeds
+
+    def _expanded(self, read: ReadDocument, task: NoteTask, seen: frozenset[str], depth: int = 0) -> str:
+        """The text with what it embeds in the place of each embed; a note embedded in itself stays a link."""
+        parts: list[str] = []
+        at = 0
+        for link in read.links:
+            if link.kind != "embed" or depth >= _EMBED_DEPTH or sum(map(len, parts)) > MAX_NOTE_CHARS:
+                continue
+            document = self._resolved(link, task)
+            if document is None or document.source_key in seen or document.source_type not in _EMBEDDED:
+                continue
+            text = self._corpus.slice(document.content_hash, 0, document.length)
+            inner = markdown_document(_part(text, link))
+            parts += [read.text[at : link.start], self._expanded(inner, task, seen | {document.source_key}, depth + 1)]
+            at = link.end
+        return "".join((*parts, read.text[at:]))
+
+
+class RunNotes:
+    """The vault as one run reaches it: what it writes bears its name."""
+
+    def __init__(self, vault: NoteVault, run_id: str | None) -> None:
+        self._vault = vault
+        self._run_id = run_id or "unrecorded"
+
+    def read(self, task: NoteTask) -> NoteText:
+        return self._vault.read(task)
+
+    def link(self, task: NoteTask, keys: Sequence[str]) -> tuple[NoteLink, ...]:
+        return self._vault.link(task, keys)
+
+    def write(self, task: NoteTask, lines: Sequence[str], basis: str) -> NoteChange:
+        return self._vault.write(task, lines, self._run_id, basis)
+
+
+def _below(path: str, roots: Sequence[str]) -> NotePlace | None:
+    """The note at this path, if one of its folders is a root; links above the root are nobody's concern."""
+    known = {os.path.realpath(root): root for root in roots}
+    steps = [step for step in path.split(os.sep) if step]
+    for count in range(len(steps) - 1, 0, -1):
+        root = known.get(os.path.realpath(os.sep + os.sep.join(steps[:count])))
+        # A link inside of a root that leads to that root again is no way to a note.
+        if root is not None and not _is_inside(os.sep + os.sep.join(steps[:count]), root):
+            return NotePlace(root, "/".join(steps[count:]))
+    return None
+
+
+def _is_inside(path: str, root: str) -> bool:
+    """Whether a path that leads to a root is itself written as one below it."""
+    return path != root and path.startswith(root + os.sep)
+
+
+def _candidate(number: int, name: str, document: Document) -> Candidate:
+    path = document.note_path or ""
+    return Candidate(number, path, fold_name(posixpath.basename(path)) not in _names(name))
+
+
+def _names(name: str) -> tuple[str, ...]:
+    return name, f"{name}.md", f"{name}.markdown"
+
+
+def _spellings(path: str) -> Iterator[str]:
+    """How a note can be named in a link, the shortest first: its name, then with its folders."""
+    bare = path.removesuffix(".md").removesuffix(".markdown")
+    steps = bare.split("/")
+    for count in range(1, len(steps) + 1):
+        yield "/".join(steps[-count:])
+
+
+def _shown_as(document: Document) -> str:
+    """What a note is called where its file's name does not say it: there are many README.md."""
+    stem = posixpath.splitext(posixpath.basename(document.note_path or ""))[0]
+    return document.aliases[-1] if document.title == stem and document.aliases else document.title
+
+
+def _wikilink(target: str, title: str) -> str:
+    """The link, shown by what the note is called where it needs a folder; empty where the name would break it."""
+    link = wikilink(target)
+    if not link.startswith("[["):
+        return ""
+    if "/" not in target:
+        return link
+    shown = wikilink(title).removeprefix("[[").removesuffix("]]")
+    named = shown if wikilink(title).startswith("[[") else target.rpartition("/")[2]
+    return f"[[{target}|{named}]]"
+
+
+def _web_link(title: str, address: str) -> str:
+    safe = all(char.isalnum() or char in "-._~:/?#@!$&'*+,;=%" for char in address)
+    return f"[{escape(title)}](<{address}>)" if safe else escape(title)
+
+
+def _part(text: str, link: Link) -> str:
+    """What of a note is embedded: all of it, or what stands under a heading."""
+    if not link.heading:
+        return text
+    wanted = fold_name(link.heading.rpartition("#")[2])
+    read = markdown_document(text)
+    for number, section in enumerate(read.sections):
+        if section.heading is not None and fold_name(section.heading) == wanted:
+            depth = len(section.heading_path)
+            later = read.sections[number + 1 :]
+            end = next((one.start for one in later if len(one.heading_path) <= depth), len(text))
+            return text[section.start : end]
+    return text
+
+
+def _format(place: NotePlace) -> NoteFormat:
+    form = format_of(place.name)
+    assert form is not None
+    return form
+
+
+def _basis(text: str, form: NoteFormat) -> str:
+    """The hash of what the user wrote in a note."""
+    return hashlib.sha256("\n".join(own_lines(text, form)).encode("utf-8")).hexdigest()
+
+
+def _diff(before: str, after: str, path: str) -> str:
+    """What changed, as `diff -u` tells it."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
+    return "\n".join(lines)[:MAX_DIFF_CHARS]

@@ -1,0 +1,95 @@
+"""`citewell note`: research for a note, written into its `## Research` section."""
+
+from __future__ import annotations
+
+import click
+
+from citewell.domain.errors import BadInput
+from citewell.domain.notes import PREVIEW_CHARS, NoteDepth, NoteResult
+from citewell.public import Citewell
+from citewell.surfaces.cli.console import note as tell
+from citewell.surfaces.cli.console import print_json, print_text, style
+from citewell.surfaces.cli.execution import execute, wants_progress
+from citewell.surfaces.cli.options import engine, json_option, verbose_option
+
+
+@click.command(short_help="Write what your other notes say into a note.")
+@click.argument("path")
+@click.option(
+    "--depth",
+    type=click.Choice(("shallow", "deep")),
+    default="shallow",
+    show_default=True,
+    help="How much is read and written of each topic.",
+)
+@click.option("--focus", metavar="WORDS", help="Only topics about this.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, as a diff, and write nothing.")
+@click.option("--undo", is_flag=True, help="Take back what was last written into the note.")
+@verbose_option
+@json_option
+@click.pass_context
+def note(
+    ctx: click.Context,
+    /,
+    path: str,
+    depth: NoteDepth,
+    focus: str | None,
+    dry_run: bool,
+    undo: bool,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Find out what your other notes and sources say of what a note is about, and write it into the note.
+
+    The note gets a section `## Research`, or a new one in its place: findings by topic, each with its source, and where
+    a source disagrees with the note. Everything else in the file stays as it is, byte for byte, and so does what you
+    write into the section. The note must lie in a folder that was added. A backup is kept outside of it.
+
+    \b
+    Examples:
+      citewell note ~/notes/heat-pump.md --dry-run
+      citewell note ~/notes/heat-pump.md --focus "noise" --depth deep
+      citewell note ~/notes/heat-pump.md --undo
+    """
+    if undo and (dry_run or focus or depth != "shallow"):
+        raise BadInput("--undo takes back and looks for nothing.", fix="Leave the other options out.")
+    with engine(ctx, "note") as opened:
+        if undo:
+            result = opened.undo_note(path)
+        else:
+            result = _researched(opened, path, depth, focus, dry_run=dry_run, verbose=verbose)
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, undone=undo)
+    return 0
+
+
+def _researched(
+    opened: Citewell, path: str, depth: NoteDepth, focus: str | None, *, dry_run: bool, verbose: bool
+) -> NoteResult:
+    run_id = opened.start_note(path, depth=depth, focus=focus, dry_run=dry_run)
+    execute(opened, run_id, quiet=not wants_progress(), verbose=verbose)
+    return opened.note_result(run_id)
+
+
+def _print(result: NoteResult, *, undone: bool) -> None:
+    if undone:
+        print_text(f"{result.path} is as it was before the last section was written.")
+        return
+    for one in result.skipped:
+        tell(f"left out: {one}")
+    if result.diff:
+        print_text(result.diff)
+    elif result.preview:
+        print_text(f"{result.preview} …" if len(result.preview) == PREVIEW_CHARS else result.preview)
+    print_text()
+    if not result.preview:
+        print_text("Nothing in your other notes speaks of its topics; the note is as it was.")
+    elif result.diff is not None:
+        print_text("Nothing was written.")
+    elif result.changed:
+        print_text(style(f"{result.path}: {result.topics_researched} topics researched", "bold"))
+        print_text(f"Before: {result.backup} (citewell note PATH --undo goes back)")
+    else:
+        print_text(f"{result.path} says so already: it is as it was.")

@@ -1,0 +1,14 @@
+"""Adds one line of its own to a note. Arguments: data folder, root, path, the line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from citewell.app import SystemClock
+from citewell.notes.files import NotePlace
+from citewell.notes.rewriting import NoteRewriter
+
+if __name__ == "__main__":
+    data, root, path, line = sys.argv[1:]
+    NoteRewriter(Path(data), SystemClock()).rewrite(NotePlace(root, path), lambda text: f"{text}{line}\n")
