@@ -76,6 +76,7 @@ def main() -> None:
     compile_lock("dev.in", "dev.lock")
     compile_lock("test.in", "test.lock")
     compile_lock("semantic.in", "semantic.lock")
+    compile_lock("postgres.in", "postgres.lock")
     lock_resolved("training.in", "training.lock")
     lock_alone("weights.in", "weights.lock")
     lock_alone("test-weights.in", "test-weights.lock")

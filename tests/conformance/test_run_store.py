@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Protocol
 
+import psycopg
 import pytest
 
+from citewell.database.postgres import PostgresSessions
 from citewell.domain.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.ports import Clock
-from citewell.domain.run_store import RunMark, RunStore
+from citewell.domain.run_store import RunChoice, RunMark, RunStore
 from citewell.domain.runs import RunSummary
 from citewell.recording.log import verify_chain
 from citewell.recording.owners import new_token, this_process
+from citewell.recording.postgres_store import PACKAGE, PostgresRuns
 from citewell.recording.store import SqliteRuns
+from support.postgres import Postgres
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 AT = "2026-01-01T00:00:00.000Z"
@@ -58,12 +61,18 @@ class Place(Protocol):
         """Everything that could be read from the disk."""
         ...
 
+    def find_dead(self, clock: SetClock) -> None:
+        """Let so much time pass that a process of this machine that has died is known to be gone."""
+        ...
+
+    def close(self) -> None: ...
+
 
 class SqlitePlace:
-    """Stores on one SQLite file."""
+    """Stores on one SQLite file. Of a process of this machine the system says whether it lives."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        self._path = folder / "runs.db"
+    def __init__(self, request: pytest.FixtureRequest, clock: Clock) -> None:
+        self._path = request.getfixturevalue("tmp_path") / "runs.db"
         self._clock = clock
         self._opened: list[SqliteRuns] = []
 
@@ -80,12 +89,45 @@ class SqlitePlace:
     def bytes(self) -> bytes:
         return b"".join(path.read_bytes() for path in self._path.parent.glob(f"{self._path.name}*"))
 
+    def find_dead(self, clock: SetClock) -> None:
+        return
+
     def close(self) -> None:
         for store in self._opened:
             store.close()
 
 
-PLACES: dict[str, Callable[[Path, Clock], SqlitePlace]] = {"sqlite": SqlitePlace}
+class PostgresPlace:
+    """Stores on one database of a real PostgreSQL. Of every process only the lease says whether it lives."""
+
+    def __init__(self, request: pytest.FixtureRequest, clock: Clock) -> None:
+        self._server: Postgres = request.getfixturevalue("postgres")
+        self._url = self._server.new_database()
+        self._clock = clock
+        self._opened: list[PostgresRuns] = []
+
+    def open(self) -> PostgresRuns:
+        store = PostgresRuns(PostgresSessions(self._url, PACKAGE), self._clock)
+        self._opened.append(store)
+        return store
+
+    def damage(self, table: str, column: str, value: str, where: str) -> None:
+        with psycopg.connect(self._url) as connection:
+            connection.execute("SET search_path = citewell; ALTER TABLE events DISABLE TRIGGER ALL")
+            connection.execute(f"UPDATE {table} SET {column} = %s WHERE {where}".encode(), (value,))
+
+    def bytes(self) -> bytes:
+        return self._server.bytes(self._url)
+
+    def find_dead(self, clock: SetClock) -> None:
+        clock.seconds = 21
+
+    def close(self) -> None:
+        for store in self._opened:
+            store.close()
+
+
+PLACES: dict[str, Callable[[pytest.FixtureRequest, Clock], Place]] = {"sqlite": SqlitePlace, "postgres": PostgresPlace}
 
 
 @pytest.fixture
@@ -94,8 +136,8 @@ def clock() -> SetClock:
 
 
 @pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest, tmp_path: Path, clock: SetClock) -> Iterator[Place]:
-    opened = PLACES[request.param](tmp_path, clock)
+def place(request: pytest.FixtureRequest, clock: SetClock) -> Iterator[Place]:
+    opened = PLACES[request.param](request, clock)
     yield opened
     opened.close()
 
@@ -251,11 +293,14 @@ def test_claimable_runs_come_oldest_first_and_no_more_than_wanted(store: RunStor
     assert store.claimable(2) == ["run-1", "run-2"]
 
 
-def test_the_run_of_a_dead_process_is_interrupted_and_can_be_taken_over(store: RunStore) -> None:
+def test_the_run_of_a_dead_process_is_interrupted_and_can_be_taken_over(
+    store: RunStore, place: Place, clock: SetClock
+) -> None:
     late = begun(store, token=dead_token())
+    place.find_dead(clock)
     assert (store.summary(RUN).status, store.claimable(9)) == ("interrupted", [RUN])
     token = new_token()
-    store.acquire(RUN, token, LATER)
+    store.acquire(RUN, token, "2026-01-01T00:01:00.000Z")
     assert store.summary(RUN).status == "running"
     with pytest.raises(LeaseLost):
         store.append(RUN, [stage()], AT, late)
@@ -298,10 +343,11 @@ def test_a_released_run_is_as_its_last_holder_left_it(store: RunStore) -> None:
         store.append(RUN, [stage()], AT, token)
 
 
-def test_who_no_longer_holds_a_run_cannot_release_it(store: RunStore) -> None:
+def test_who_no_longer_holds_a_run_cannot_release_it(store: RunStore, place: Place, clock: SetClock) -> None:
     late = begun(store, token=dead_token())
+    place.find_dead(clock)
     token = new_token()
-    store.acquire(RUN, token, LATER)
+    store.acquire(RUN, token, "2026-01-01T00:01:00.000Z")
     store.release(RUN, late, "cancelled", "cancelled", LATER)
     assert store.summary(RUN).status == "running"
     store.append(RUN, [stage()], AT, token)
@@ -437,6 +483,57 @@ def test_runs_are_found_by_what_they_cite_and_by_what_they_mention(store: RunSto
     assert store.citing([]) == []
     assert store.mentioning(['note:"x"']) == ["c"]
     assert store.mentioning(["note:x"]) == []
+
+
+def test_what_a_run_cites_is_told_in_order(store: RunStore) -> None:
+    begun(store)
+    store.put_citations(RUN, [("note:y", "2"), ("note:x", "1"), ("note:Z", "3"), ("note:y", "1")])
+    assert store.citations(RUN) == [("note:Z", "3"), ("note:x", "1"), ("note:y", "1"), ("note:y", "2")]
+    assert store.citations("nowhere") == []
+
+
+# Odd text
+
+ODD = 'Where? %s %% "it\'s" \\ \\u0000 \u2028 \ufeff 𝄞 שלום\t\r\n;--'
+
+
+def test_any_text_comes_back_as_it_was_and_keeps_its_chain(store: RunStore) -> None:
+    token = new_token()
+    body = {"text": f"\0{ODD}", ODD: [None, True, 2**53, -0.5, 1e-7], "deep": {"empty": {}, "none": []}}
+    store.create(summary(question=ODD), opening(ODD), token, LATER)
+    (added,) = store.append(RUN, [Entry("warning_raised", body)], AT, token)
+    assert added.body == body
+    assert store.checked_events(RUN)[1] == added
+    assert store.summary(RUN).question == ODD
+
+
+@pytest.mark.attack("D10")
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\ud800", "'; DROP TABLE runs; --", "%s", "?", "%", "_"])
+def test_what_is_looked_for_is_text_whatever_it_is(store: RunStore, text: str) -> None:
+    begun(store)
+    assert store.citing([text]) == []
+    assert set(store.marks([RUN, text])) == {RUN}
+    store.delete([text])
+    if "\ud800" not in text:
+        assert store.matching(text, 9) == []
+        assert store.mentioning([text]) == []
+        assert store.latest(9, RunChoice(words=text)).runs == () or text in "?"
+        with pytest.raises(NotFound):
+            store.summary(text)
+    assert store.count() == 1
+
+
+def test_words_of_the_question_are_found_the_same_way_everywhere(store: RunStore) -> None:
+    for run_id, question in (("a", "Who lit the LAMP?"), ("b", "ÄRGER um die Lampe"), ("c", "İstanbul ϴ")):
+        store.create(summary(run_id, question=question), opening(question))
+
+    def found(words: str) -> set[str]:
+        return {run.run_id for run in store.latest(9, RunChoice(words=words)).runs}
+
+    assert found("lamp") == {"a", "b"}
+    assert found("LAMP who") == {"a"}
+    # Letters beyond ASCII are compared as they are.
+    assert (found("ÄRGER"), found("rger")) == (set(), {"b"})
 
 
 # Forgetting

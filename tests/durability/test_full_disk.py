@@ -27,6 +27,7 @@ def add_until_full(data: Path, vault: Path, limit: int) -> subprocess.CompletedP
     )
 
 
+@pytest.mark.attack("D4")
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [300_000, 500_000, 800_000])
 def test_add_stops_when_the_disk_is_full_and_goes_on_when_it_is_not(tmp_path: Path, limit: int) -> None:
@@ -56,6 +57,7 @@ def note_committed(engine: Engine, vault: Path, names: set[str]) -> None:
             names.update(event.committed)
 
 
+@pytest.mark.attack("D4")
 def test_a_full_database_undoes_the_batch_and_the_same_engine_goes_on_when_there_is_room(tmp_path: Path) -> None:
     """D4, with SQLite's own SQLITE_FULL in a process that lives on."""
     vault, notes = tmp_path / "vault", write_notes(tmp_path / "vault", 200)

@@ -88,6 +88,7 @@ FIRST_ADD: tuple[Moment, ...] = (
 )
 
 
+@pytest.mark.attack("D1")
 @pytest.mark.slow
 def test_a_first_add_killed_at_ten_moments_keeps_what_it_acknowledged_and_is_finished_by_the_next(
     tmp_path: Path,
@@ -160,6 +161,7 @@ class Vault:
         return self.notes.pop(path)
 
 
+@pytest.mark.attack("D1")
 @pytest.mark.slow
 def test_updates_killed_at_fifteen_moments_keep_what_they_acknowledged_and_end_in_step_with_the_disk(
     tmp_path: Path,

@@ -55,6 +55,7 @@ def contents(path: Path) -> tuple[int, set[str], int]:
     return version, tables, rows
 
 
+@pytest.mark.attack("D6")
 @pytest.mark.slow
 @pytest.mark.parametrize("log_bytes", [0, 1, 1_000_000, 4_000_000, 8_800_000, 11_000_000])
 def test_a_migration_killed_once_its_log_has_grown_so_far_leaves_the_old_schema_or_the_new(
@@ -112,6 +113,7 @@ def test_what_a_running_process_builds_aside_is_left_alone(tmp_path: Path) -> No
         child.communicate("\n")
 
 
+@pytest.mark.attack("D2")
 @pytest.mark.slow
 def test_eight_processes_that_create_one_file_at_once_all_get_it_whole(tmp_path: Path) -> None:
     """D2, at the moment of creation."""

@@ -47,6 +47,7 @@ def test_eight_processes_add_eight_folders_at_once_to_a_data_folder_that_is_not_
         assert_sound(engine)
 
 
+@pytest.mark.attack("D2")
 @pytest.mark.slow
 def test_two_processes_that_add_the_same_folder_at_once_store_each_file_once(tmp_path: Path) -> None:
     """First from nothing, then with files edited, moved, deleted and new."""
@@ -140,6 +141,7 @@ engine.close()
 """
 
 
+@pytest.mark.attack("D3")
 @pytest.mark.slow
 def test_a_long_reader_keeps_its_view_blocks_no_writer_and_the_log_is_folded_once_it_ends(tmp_path: Path) -> None:
     """D3, with the reader in another process."""
@@ -193,6 +195,7 @@ engine.close()
 """
 
 
+@pytest.mark.attack("D8")
 @pytest.mark.slow
 def test_two_processes_that_search_while_another_writes_only_ever_see_whole_states(tmp_path: Path) -> None:
     """Every search and every pack finds exactly the documents there are at that moment; nobody waits or fails."""

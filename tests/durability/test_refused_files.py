@@ -147,6 +147,7 @@ def crash_after(path: Path, sql: str) -> None:
     assert path.with_name(f"{path.name}-wal").stat().st_size > 0
 
 
+@pytest.mark.attack("D5")
 def test_a_newer_file_keeps_the_log_that_a_crash_left_it(sound: Path, tmp_path: Path) -> None:
     """The log of a newer program is for the newer program to fold in."""
     path = tmp_path / "corpus.db"

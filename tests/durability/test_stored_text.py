@@ -124,6 +124,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.attack("D10")
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_syntax_of_a_query_language_is_text_to_search_for(tmp_path: Path, query: str) -> None:
     """D10: nothing a user types is an operator, and nothing is an error."""

@@ -70,6 +70,7 @@ def test_a_write_that_fails_at_any_step_leaves_nothing_behind(tmp_path: Path) ->
         assert read_trace(write(root)).run_id == RUN_ID
 
 
+@pytest.mark.attack("T1")
 @pytest.mark.slow
 def test_a_program_killed_at_any_moment_leaves_only_complete_traces(tmp_path: Path) -> None:
     """T1: whenever it is, and in the middle of twenty writes."""
@@ -99,6 +100,7 @@ def assert_swept(root: Path) -> None:
         write(root)
 
 
+@pytest.mark.attack("T2")
 @pytest.mark.slow
 def test_twenty_writers_at_once_make_twenty_traces_while_old_ones_are_pruned(tmp_path: Path) -> None:
     """T2, T4."""
@@ -136,6 +138,7 @@ def read_until_gone(folder: Path) -> int:
         return reads
 
 
+@pytest.mark.attack("T2")
 def test_a_reader_sees_a_trace_whole_or_not_at_all_while_it_is_pruned(tmp_path: Path) -> None:
     """T2: a trace that somebody is reading is left for the next time."""
     names = [run_id(number) for number in range(12)]

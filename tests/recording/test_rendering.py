@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from citewell.domain import decisions as decided
 from citewell.domain.answers import Contradiction
 from citewell.domain.events import Entry
+from citewell.domain.notes import NoteTopic
 from citewell.domain.runs import Failure, RunResult
 from citewell.recording.log import chained
 from citewell.recording.markdown import code, escape, fence, wikilink
@@ -277,6 +278,8 @@ def _any(form: type[Any]) -> decided.Decision:
     by_kind = {str: "words", int: 1, float: 0.5, bool: True}
 
     def value(hint: Any) -> object:
+        if "NoteTopic" in str(hint):
+            return (NoteTopic("a"),)
         if "tuple" in str(hint):
             return ("a",)
         return by_kind.get(hint, 1.0 if "float" in str(hint) else "words")

@@ -62,6 +62,7 @@ def test_age_is_what_the_marker_says_and_not_the_file_times(tmp_path: Path) -> N
     assert prune(tmp_path).removed == (old,)
 
 
+@pytest.mark.attack("T4")
 @pytest.mark.parametrize(
     "now", ["2036-06-01T00:00:00Z", "2016-06-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"]
 )
@@ -109,6 +110,7 @@ def test_what_is_not_a_completed_trace_of_ours_is_never_touched(tmp_path: Path) 
     assert {path: path.read_bytes() for path in traces.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.attack("T3")
 def test_links_are_never_followed(tmp_path: Path) -> None:
     """T3: neither a run that is a link, nor a file that is one, nor the folder of traces."""
     outside = write(tmp_path / "outside", RUN_ID, at="2020-01-01T12:00:00")

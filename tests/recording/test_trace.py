@@ -215,6 +215,7 @@ def test_a_record_that_was_changed_is_not_written(tmp_path: Path) -> None:
 # Tampering
 
 
+@pytest.mark.attack("T6")
 @pytest.mark.parametrize("name", [*FILES, MARKER])
 def test_a_changed_byte_is_refused_wherever_it_is(tmp_path: Path, name: str) -> None:
     """T6: every file, at many places in it."""
@@ -327,6 +328,7 @@ print(hashlib.sha256(b"".join(files[name] for name in sorted(files))).hexdigest(
 """
 
 
+@pytest.mark.attack("T5")
 @pytest.mark.slow
 def test_a_trace_has_the_same_bytes_under_another_time_zone_locale_and_hash_seed(tmp_path: Path) -> None:
     """T5."""

@@ -12,15 +12,15 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import apsw
 
+from citewell.database.scripts import load_scripts
 from citewell.domain.errors import StoreFull, StoreUnusable, Unavailable
+from citewell.domain.values import dataclass
 
 BUSY_TIMEOUT_MS = 60_000
 _CLOSE_ATTEMPTS = 40
@@ -42,9 +42,7 @@ class Schema:
 
 def load_schema(name: str, application_id: int, package: str) -> Schema:
     """The schema whose numbered `.sql` scripts lie in a package folder."""
-    # Not importlib.resources: it takes longer to import than a search takes.
-    folder = Path(str(import_module(package).__file__)).parent
-    return Schema(name, application_id, tuple(file.read_text("utf-8") for file in sorted(folder.glob("*.sql"))))
+    return Schema(name, application_id, load_scripts(package))
 
 
 class Database:

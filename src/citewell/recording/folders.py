@@ -25,7 +25,8 @@ FILES = ("log.jsonl", "planner-input.md", "run.json", "run.md", "synthesis-input
 PLANNER_OUTPUTS = ("planner-output.json", "planner-output.txt")
 ALL_FILES = tuple(sorted((*FILES, *PLANNER_OUTPUTS)))
 
-RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
+# A run of a brief has an id that follows from the request; every other one has an id of its own.
+RUN_ID = re.compile(r"(?:[0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})")
 _ASIDE = re.compile(rf"\.{RUN_ID.pattern}\.[0-9a-f]{{16}}\.(?:new|gone)")
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 

@@ -52,5 +52,10 @@ def _started(pid: int) -> str:
 
 def lease_from(now: str) -> str:
     """Until when a lease that is taken or renewed now holds."""
-    until = datetime.fromisoformat(now) + timedelta(seconds=LEASE_SECONDS)
-    return until.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moved(now, LEASE_SECONDS)
+
+
+def moved(moment: str, seconds: float) -> str:
+    """The moment so many seconds later."""
+    later = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.domain.answers import Citation, Draft
+from citewell.domain.answers import CheckedSentence, Citation, Draft
 from citewell.domain.events import RunEvent
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.runs import RunResult, StopReason
 from citewell.recording.markdown import code, escape, wikilink
 from citewell.recording.timeline import field_of, listed, timeline
+from citewell.text.table_lines import blocks_of, cells_of, is_row, row_of, rule_under, struck, with_note
 
 KEY_EVIDENCE_ROWS = 5
 
@@ -89,7 +90,11 @@ def _answer(result: RunResult) -> list[str]:
     if not result.sentences:
         return [escape(line) for line in result.answer.split("\n") if line.strip()] or ["No answer was given."]
     lines: list[str] = []
-    for sentence in result.sentences:
+    for block in blocks_of(result.sentences):
+        sentence = block[0]
+        if is_row(sentence.text):
+            lines += [*(_table_line(row) for row in block), ""]
+            continue
         if sentence.kind == "heading":
             flag = {"unsupported": " *(not proven)*", "contradicted": " *(taken back)*"}.get(sentence.verdict, "")
             lines += [f"**{escape(sentence.text)}**{flag}", ""]
@@ -101,6 +106,15 @@ def _answer(result: RunResult) -> list[str]:
             text, flag = f"~~{text}~~", f" *(taken back: {escape(sentence.reason or 'its source says otherwise')})*"
         lines += [f"{text}{marks}{flag}", ""]
     return lines[:-1]
+
+
+def _table_line(row: CheckedSentence) -> str:
+    cells = row_of(tuple(escape(cell) for cell in cells_of(row.text)))
+    if row.kind == "heading":
+        return f"{cells}\n{rule_under(row.text)}"
+    marks = " ".join(f"[{n}]" for n in row.citations)
+    flag = {"unsupported": " *(not proven by its quote)*", "contradicted": " *(taken back)*"}.get(row.verdict, "")
+    return with_note(struck(cells) if row.verdict == "contradicted" else cells, f"{marks}{flag}")
 
 
 def _rejected(result: RunResult, refused: str) -> list[str]:

@@ -128,11 +128,58 @@ def decision_in_words(decision: decided.Decision) -> str:
             return f"gathering ended: {escape(why)}"
         case decided.WritingEnded(why=why):
             return f"writing ended: {escape(why)}"
+        case decided.TopicsChosen(topics=topics, chosen_by=who):
+            return f"{escape(who)} chose {len(topics)} topics: {listed([one.topic for one in topics])}"
+        case decided.TopicSkipped(topic=topic, why=why):
+            return f"left out {escape(topic)}: {escape(why)}"
+        case decided.NoteWritten(path=path, changed=changed, dry_run=dry_run):
+            done = "would be changed" if dry_run and changed else "was changed" if changed else "stays as it is"
+            return f"the note {code(path)} {done}"
         case decided.OtherDecision(name=name, data=data):
             pairs = ", ".join(f"{escape(str(key))}: {escape(str(value))}" for key, value in sorted(data.items()))
             return f"decided {code(name)} {pairs}".rstrip()
         case _:
-            return _model_decision(decision)
+            return _web_decision(decision) or _report_decision(decision) or _model_decision(decision)
+
+
+def _web_decision(decision: decided.Decision) -> str:
+    """What was decided about the web; nothing for any other decision."""
+    match decision:
+        case decided.WebRoundBegun(loop=loop, max_loops=most, queries=queries, providers=providers):
+            return f"round {loop} of {most}: asked {listed(providers)} for {listed(queries)}"
+        case decided.WebHitsFound(provider=provider, query=query, urls=urls):
+            return f"{code(provider)} found {len(urls)} pages for {escape(query)}"
+        case decided.PageChosen(url=url, reason=reason):
+            return f"chose {code(url)}" + (f": {escape(reason)}" if reason else "")
+        case decided.PageTaken(source_key=key, url=url, flags=flags):
+            return f"read {code(url)} as {code(key)}" + (f" ({listed(flags)})" if flags else "")
+        case decided.SourceTurnedAway(source=source, reason=reason):
+            return f"left out {code(source)}: {escape(reason)}"
+        case decided.WebAssessed(reason=reason, gaps=gaps, queries=queries, by=by):
+            lacks = f"; missing {listed(gaps)}" if gaps else ""
+            then = f"; next {listed(queries)}" if queries else ""
+            return f"{escape(by)}: {escape(reason)}{lacks}{then}"
+        case decided.WebLoopEnded(stop=stop, reason=reason, pages=pages, queries=queries):
+            return f"the web loop ended, {code(stop)}: {escape(reason)} ({pages} pages, {queries} queries)"
+        case _:
+            return ""
+
+
+def _report_decision(decision: decided.Decision) -> str:
+    match decision:
+        case decided.SubQueriesPlanned(queries=queries, planned_by=by, families=families):
+            return f"{escape(by)} planned {listed(queries)}, to be looked for in {listed(families)}"
+        case decided.FamilySkipped(family=family, reason=reason):
+            return f"{code(family)} is left out: {escape(reason)}"
+        case decided.DuplicatesDropped(items=items, duplicates=duplicates):
+            return f"of {items} passages {len(duplicates)} are copies: {listed(duplicates) or 'none'}"
+        case decided.SourcesTriaged(kept=kept, dropped=dropped, judged_by=by):
+            return f"{escape(by)} kept {listed(kept) or 'nothing'} and dropped {listed(dropped) or 'nothing'}"
+        case decided.ReportBound(claims=claims, citations=citations, unresolved=unresolved):
+            left = f"; unresolved: {listed(unresolved)}" if unresolved else ", all resolved"
+            return f"{claims} claims, {citations} citations{left}"
+        case _:
+            return ""
 
 
 def _model_decision(decision: decided.Decision) -> str:
@@ -159,12 +206,17 @@ def _model_decision(decision: decided.Decision) -> str:
             return f"{code(judge)} judged {pairs} sentences"
         case decided.JudgeFailed(why=why):
             return f"sentences are checked by rules alone: {escape(why)}"
+        case decided.PassagesRead(reader=reader, passages=passages):
+            return f"{code(reader)} read {passages} passages"
+        case decided.ReaderFailed(why=why):
+            return f"passages are chosen without the reader: {escape(why)}"
         case decided.RepairAsked(faults=faults):
             return f"asked for a repair: {listed(faults)}"
         case decided.RepairRejected(why=why):
             return f"kept the first draft: {escape(why)}"
-        case decided.AnswerReviewed(doubts=doubts):
-            return f"the reviewer doubts {listed(doubts) or 'nothing'}"
+        case decided.AnswerReviewed(doubts=doubts, opinions=opinions):
+            thinks = f"; of what is not proven it thinks {listed(opinions)}" if opinions else ""
+            return f"the reviewer doubts {listed(doubts) or 'nothing'}{thinks}"
         case decided.ReviewFailed(why=why):
             return f"went on without a review: {escape(why)}"
         case _:
