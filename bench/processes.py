@@ -87,6 +87,8 @@ def _processes() -> dict[int, list[str]]:
 def run_measured(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Usage:
     """Run a program to its end. A failing one stops the benchmark: there is nothing to compare."""
     env = {**os.environ, **(environment or {})}
+    # An installed program is compiled once; without this a development machine may compile it for every command.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         started, busy = time.perf_counter(), _busy_seconds()
         process = subprocess.Popen(

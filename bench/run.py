@@ -2,8 +2,8 @@
 
 Every claim is a ratio against a peer measured on this machine in this run, because seconds of another machine say
 nothing. The collections lie beside the repository (`../shared/data`), or where `--data` says; without them there is
-nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `hybrid`, `answerability`, `verifier`,
-`extractive`, `real`, `scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
+nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `cold`, `hybrid`, `answerability`,
+`verifier`, `extractive`, `real`, `scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from answerability import measure_answerable
+from cold import measure_cold
 from extractive import measure_extractive
 from flat import measure_flat
 from hybrid import measure_hybrid
@@ -34,7 +35,7 @@ from citewell.models.entailment import OnnxEntailment
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BUSY = "Other programs kept the machine busy during this run: its rankings hold, its latencies and speeds say nothing."
 DEFAULT_PARTS = ("quality", "ingest", "flat", "serving")
-ALL_PARTS = (*DEFAULT_PARTS, "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
+ALL_PARTS = (*DEFAULT_PARTS, "cold", "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
 
 
 def _judge(folder: Path | None) -> Entailment | None:
@@ -55,15 +56,19 @@ def main() -> None:
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
         if (
-            name not in ("serving", "quality", "hybrid", "answerability", "verifier", "extractive", "real")
+            name not in ("serving", "quality", "cold", "hybrid", "answerability", "verifier", "extractive", "real")
             and not mdn.is_there
         ):
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
             continue
+        if name == "cold" and options.earlier is None:
+            print("cold: no earlier install was named (--earlier), not measured.", file=sys.stderr)
+            continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
         started = time.perf_counter()
         part = _measure(name, mdn, options)
-        if options.busy:
+        # The least processor time of many rounds is what a quiet machine would have given.
+        if options.busy and name != "cold":
             part = replace(part, notes=(*part.notes, BUSY))
         print(f"  {name} took {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
         print(f"## {name}\n\n{part.markdown()}\n", flush=True)
@@ -89,6 +94,7 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
         ),
         "real": lambda: measure_real(options.data, options.half, "off" if options.lexical else "on"),
         "serving": measure_serving,
+        "cold": lambda: measure_cold(options.data, options.earlier, options.rounds),
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
         "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),
@@ -111,7 +117,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--half", default="", choices=("", "dev", "test"), help="real: half of the questions; both")
     parser.add_argument("--lexical", action="store_true", help="real: by words alone")
     parser.add_argument("--pages", type=int, default=0, help="ingest: pages; 0: all")
-    parser.add_argument("--rounds", type=int, default=20, help="ingest: searches from a cold shell, alternated")
+    parser.add_argument("--rounds", type=int, default=20, help="ingest, cold: searches from a cold shell, alternated")
+    parser.add_argument("--earlier", type=Path, default=None, help="cold: the program of an earlier install")
     parser.add_argument("--sizes", default="1000,10000,100000", help="flat: comma list of documents, ascending")
     parser.add_argument("--scale-documents", type=int, default=131_428, help="scale: documents")
     parser.add_argument("--scale1m-documents", type=int, default=1_000_000, help="scale1m: documents")

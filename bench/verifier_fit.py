@@ -1,13 +1,12 @@
 """Fits the coefficients of `synthesis/checking/support.py` anew and prints them.
 
 On the first half of the experts' claims and, at a twentieth of their weight, on the first half of the built pairs.
-`python bench/verifier_fit.py [DATA]` from the repository. With likeness, the experts' pairs alone are fitted.
+`python bench/verifier_fit.py [DATA]` from the repository.
 """
 
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,12 +14,11 @@ import numpy as np
 from verifier import EXPERTS, TUNED_ON, half_of
 from verifier_pairs import pairs_of
 
-from citewell.evals.verifier_bench import LabelledPair, likeness_by, open_model, read_pairs
-from citewell.settings import Settings
-from citewell.synthesis.checking.claim import Likeness, likeness_around
+from citewell.evals.verifier_bench import LabelledPair, read_pairs
+from citewell.synthesis.checking.claim_alignment import align_to_nearest
 from citewell.synthesis.checking.evidence_match import match_evidence, read_evidence
 from citewell.synthesis.checking.rarity import Rarity
-from citewell.synthesis.checking.support import COEFFICIENTS, WITH_LIKENESS
+from citewell.synthesis.checking.support import COEFFICIENTS
 from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
 
 _BUILT_WEIGHT = 0.05
@@ -32,28 +30,25 @@ def main() -> None:
     data = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "shared" / "data"
     experts = read_pairs(data / EXPERTS)
     chosen = [at for at, pair in enumerate(experts) if half_of(pair.claim) == 0]
-    features = features_of(experts, None)
+    features = features_of(experts)
     truth = [experts[at].label == "supported" for at in chosen]
     weights = [1.1 if experts[at].label == "refuted" else 1.0 for at in chosen]
     kept = [features[at] for at in chosen]
     for name in TUNED_ON:
         built = [pair for pair in pairs_of(data / name, _PAIRS) if pair.half == 0]
-        kept += features_of([LabelledPair(pair.claim, pair.evidence, pair.label) for pair in built], None)
+        kept += features_of([LabelledPair(pair.claim, pair.evidence, pair.label) for pair in built])
         truth += [pair.label == "supported" for pair in built]
         plain = ("supported", "wrong passage")
         weights += [_BUILT_WEIGHT * (1.0 if pair.made.startswith(plain) else _CHANGED_WEIGHT) for pair in built]
     print(fit(kept, truth, weights, list(COEFFICIENTS)))
-    with tempfile.TemporaryDirectory() as place:
-        alike = features_of([experts[at] for at in chosen], likeness_by(open_model(Settings(data_dir=Path(place)))))
-    print(fit(alike, truth[: len(chosen)], weights[: len(chosen)], list(WITH_LIKENESS)))
 
 
-def features_of(pairs: Sequence[LabelledPair], likeness: Likeness | None) -> list[SupportFeatures]:
+def features_of(pairs: Sequence[LabelledPair]) -> list[SupportFeatures]:
     rarity = Rarity.in_texts(dict.fromkeys(pair.evidence for pair in pairs))
     found: list[SupportFeatures] = []
     for pair in pairs:
         matched = match_evidence(pair.claim, read_evidence(pair.evidence), rarity)
-        found.append(read_support_features(matched, pair.evidence, likeness_around(matched, likeness)))
+        found.append(read_support_features(matched, align_to_nearest(matched), pair.evidence))
     return found
 
 

@@ -14,7 +14,7 @@ from cogapp import Cog
 
 from citewell.settings import setting_fields
 from citewell.surfaces.mcp.guidance import skill
-from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
+from citewell.surfaces.schemas import SCHEMA_NAMES, json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
@@ -24,7 +24,7 @@ PAGES = (
         f"docs/{name}.md"
         for name in (
             *("commands", "settings", "models", "research-pack", "runs", "python", "api", "attacks", "questions"),
-            *("families", "mcp"),
+            *("families", "mcp", "web"),
         )
     ),
 )
@@ -33,7 +33,7 @@ PAGES = (
 def schema_files() -> dict[Path, str]:
     """What docs/schemas holds."""
     folder = ROOT / "docs" / "schemas"
-    return {folder / f"{name}.json": json.dumps(json_schema(name), indent=1) + "\n" for name in SCHEMA_TYPES}
+    return {folder / f"{name}.json": json.dumps(json_schema(name), indent=1) + "\n" for name in SCHEMA_NAMES}
 
 
 def stale_skill(*, rewrite: bool) -> list[str]:

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, settings
 from citewell.app import Engine
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.library import AddReport
+from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings
 from support.llama_server import running_llama
+from support.postgres import Postgres, running_postgres
 
 settings.register_profile(
     "citewell", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -25,6 +27,7 @@ os.environ["CITEWELL_EMBEDDINGS"] = "off"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="Write the golden packs instead of comparing them.")
+    parser.addoption("--write-screenshots", action="store_true", help="Make the pictures of the README anew.")
 
 
 class SteadyClock:
@@ -57,6 +60,13 @@ def llama() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A real PostgreSQL of this test process; each test takes a database of its own."""
+    with running_postgres() as server:
+        yield server
+
+
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
 
@@ -80,6 +90,12 @@ def sqlite_corpus(engine: Engine) -> SqliteCorpus:
     """The corpus of an engine as SQLite keeps it, for tests that look into the file."""
     assert isinstance(engine.corpus, SqliteCorpus)
     return engine.corpus
+
+
+def sqlite_runs(engine: Engine) -> SqliteRuns:
+    """The runs of an engine as SQLite keeps them, for tests that look into the file."""
+    assert isinstance(engine.run_store, SqliteRuns)
+    return engine.run_store
 
 
 def add(engine: Engine, path: Path, **options: object) -> AddReport:

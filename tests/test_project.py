@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -24,6 +25,17 @@ def test_every_path_of_the_where_is_table_exists() -> None:
 def test_every_package_and_module_opens_with_its_contract() -> None:
     modules = [path for path in (ROOT / "src").rglob("*.py") if "sample_corpus" not in path.parts]
     assert [path.name for path in modules if not path.read_text("utf-8").startswith('"""')] == []
+
+
+def test_the_locks_of_npm_name_every_package_of_every_platform_and_no_addresses() -> None:
+    """A lock that was written where some could not be had is refused by `npm ci` on a new machine."""
+    for lock in (ROOT / "ui/package-lock.json", ROOT / "tests/surfaces/mcp/node/package-lock.json"):
+        packages = json.loads(lock.read_text("utf-8"))["packages"]
+        asked = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
+        assert {name for name in asked if not any(key.endswith(f"node_modules/{name}") for key in packages)} == set(), (
+            lock
+        )
+        assert not any("resolved" in package for package in packages.values()), lock
 
 
 def test_the_locks_hold_hashes_and_no_addresses() -> None:

@@ -86,6 +86,8 @@ def test_the_options_are_those_of_the_command() -> None:
         "keep_all_traces",
         "include_related",
         "related_limit",
+        "preview",
+        "save",
     }
     assert {renamed.get(name or "", name) for name in command - only_there} == python - {"history", "pinned", "surface"}
 

@@ -6,7 +6,7 @@ Every surface calls the same Engine; it returns values and streams of events, an
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,20 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.documents import ContentMode, DocumentView, SourceType
-from citewell.domain.errors import BadInput, CitewellError, Conflict, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.domain.lanes import SemanticUse
-from citewell.domain.packs import PACK_SCHEMA_VERSION
 from citewell.domain.ports import Clock, Reranker
 from citewell.domain.queries import Filters
 from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
-from citewell.packs.document_views import DocumentViews, no_document
 from citewell.packs.options import OPTION_PROFILES, PackOptions, ProfileName, check_between, checked_topic
-from citewell.packs.related import related_rows
 from citewell.packs.search import Searcher
 from citewell.planning.normalizer import check_question
 from citewell.settings import Settings, secret_values
-from citewell.text.canonical import canonicalize
-from citewell.text.masking import MASK, Masker
+
+# How much of a document a report sees around what it is about.
+REPORT_WINDOW_CHARS = 2_000
 
 __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 
@@ -38,6 +36,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 if TYPE_CHECKING:
     from citewell.domain.answers import Likeness
     from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.briefs import ReportTask
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
     from citewell.domain.events import RunEvent
@@ -48,25 +47,38 @@ if TYPE_CHECKING:
         DoctorReport,
         EncodeProgress,
         EncodeReport,
+        Problem,
         RemoveReport,
         Stats,
         SyncProgress,
     )
+    from citewell.domain.migrations import MigrationReport
+    from citewell.domain.notes import NoteDepth, NoteResult
     from citewell.domain.packs import Explanation, ResearchPack
+    from citewell.domain.policy import ActionClass, Approve
     from citewell.domain.ports import AnswerSpans, Entailment
-    from citewell.domain.run_reports import CitedSource, PruneSummary, RunView
+    from citewell.domain.research_runs import ResearchRunRepository
+    from citewell.domain.run_reports import CitedSource, EgressPreview, PruneSummary, RunView
+    from citewell.domain.run_store import RunStore
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
+    from citewell.domain.summaries import SummaryProgress, SummaryReport
     from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.domain.transcripts import ChatTranscript, TranscriptList
     from citewell.exporting.exported import Exportable, ExportedFile, ExportForm
     from citewell.models.embeddings import Embedder, OpenEmbedder
+    from citewell.notes.vault import NoteVault, RunNotes
+    from citewell.packs.document_views import DocumentViews
     from citewell.recording.redaction import Redactor
-    from citewell.recording.store import SqliteRuns
+    from citewell.reports.config import ResearchConfig
+    from citewell.reports.service import ResearchService
     from citewell.retrieval.semantic import SemanticLane
     from citewell.runner.driver import Perform
     from citewell.runner.machine import Machine
     from citewell.runner.requests import Requests
     from citewell.runner.service import RunService
+    from citewell.runner.web_access import WebAccess
+    from citewell.text.masking import Masker
+    from citewell.web.guard import Resolve
 
 
 class SystemClock:
@@ -88,27 +100,48 @@ class Engine:
         clock: Clock | None = None,
         open_embedder: OpenEmbedder | None = None,
         machine: Machine | None = None,
+        resolve: Resolve | None = None,
     ) -> None:
         self.settings = settings
+        self._resolve = resolve
         self._machine = machine
         self._clock = clock or SystemClock()
         self._chats: dict[str, ChatModel] = {}
+        self._replaying: tuple[str, RunService] | None = None
         self._open_embedder = open_embedder or self._chosen_embedder
         # A program that waits for its own runs may queue any number; a server sets how many it lets wait.
         self.max_waiting_runs: int | None = None
+        # Of which surfaces a server takes runs over whose owner is gone.
+        self.adopts: tuple[Surface, ...] = ()
+        # Asks a person where a policy wants it; None: nobody can be asked.
+        self.approve: Approve | None = None
 
     @cached_property
     def corpus(self) -> CorpusStore:
         return self._open_corpus()
 
     def _open_corpus(self) -> CorpusStore:
-        return SqliteCorpus(self.settings.corpus_path)
+        return SqliteCorpus(self.settings.corpus_path, searches_summaries=self.settings.summaries == "on")
+
+    @property
+    def _views(self) -> DocumentViews:
+        from citewell.packs.document_views import DocumentViews
+
+        return DocumentViews(self.corpus)
 
     @cached_property
-    def run_store(self) -> SqliteRuns:
-        from citewell.recording.store import SqliteRuns
+    def run_store(self) -> RunStore:
+        return self._open_runs()
 
-        return SqliteRuns(self.settings.runs_path, self._clock)
+    def _open_runs(self) -> RunStore:
+        """Where runs are kept: in PostgreSQL where one is set, else in a file of the data folder."""
+        from citewell.recording.opening import open_runs
+
+        return open_runs(self.settings.database_url or self.settings.runs_path, self._clock)
+
+    def _has_runs(self) -> bool:
+        """Whether there may be runs; where not, nothing is made just to look."""
+        return bool(self.settings.database_url) or self.settings.runs_path.exists()
 
     @cached_property
     def runs(self) -> RunService:
@@ -124,23 +157,58 @@ class Engine:
             machine=self._machine,
             max_running=self.settings.max_runs,
             max_waiting=self.max_waiting_runs,
+            adopts=self.adopts,
+            on_result=self._keep_report,
         )
+
+    @cached_property
+    def research_rows(self) -> ResearchRunRepository:
+        """The table of the runs of briefs."""
+        from citewell.recording.opening import reports_beside
+
+        return reports_beside(self.run_store)
+
+    def _keep_report(self, result: RunResult) -> None:
+        if result.report is not None:
+            self.research_service().keep(result)
 
     def _effects(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
         from citewell.runner.effects import Effects
 
-        def view(lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None) -> DocumentView:
-            return DocumentViews(self.corpus).view(lookup, query, "evidence", max_chars, shown)
+        web = self.web.of_run(run_id)
 
-        def keep(texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-            return self.corpus.keep_texts(run_id, texts) if run_id else ()
+        def view(lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None) -> DocumentView:
+            return self._views_of(web.store_of(lookup)).view(lookup, query, "evidence", max_chars, shown)
 
         redact = self._redactor.redact
         return Effects(
-            *(self.corpus, view, keep, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
+            *(self.corpus, view, web.keep_texts, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
             open_judge=lambda: self.judge,
+            open_reader=lambda: self.reader,
+            open_notes=lambda: self._run_notes(run_id),
+            web=web.effects(),
         ).perform
+
+    def _run_notes(self, run_id: str | None) -> RunNotes:
+        from citewell.notes.vault import RunNotes
+
+        return RunNotes(self.notes, run_id)
+
+    @cached_property
+    def notes(self) -> NoteVault:
+        """The notes of the folders that were added, and the only way anything is written into them."""
+        from citewell.notes.rewriting import NoteRewriter
+        from citewell.notes.vault import NoteVault
+
+        return NoteVault(self.corpus, NoteRewriter(self.settings.data_dir, self._clock))
+
+    @cached_property
+    def web(self) -> WebAccess:
+        """The web: what may be fetched, who searches it, where its pages are kept. Nothing opens before it is asked."""
+        from citewell.runner.web_access import WebAccess
+
+        return WebAccess(self.settings, self._clock, lambda: self.corpus, SqliteCorpus, self._resolve)
 
     def chat(self, model: str) -> ChatModel:
         """The language model of that name; the key that is set goes to the provider it is set for, and to no other."""
@@ -156,6 +224,8 @@ class Engine:
     @cached_property
     def _masker(self) -> Masker:
         """Masks the secrets that are set, wherever they stand in content."""
+        from citewell.text.masking import Masker
+
         return Masker(secret_values(self.settings))
 
     @cached_property
@@ -164,6 +234,10 @@ class Engine:
         from citewell.recording.redaction import Redactor
 
         return Redactor(self._masker, self.settings.data_dir)
+
+    def now(self) -> str:
+        """What the clock of this engine says, in UTC."""
+        return self._clock.now()
 
     def without_secrets(self, text: str) -> str:
         """A text that may be shown to anybody: the values of the secrets that are set are masked."""
@@ -211,6 +285,9 @@ class Engine:
     def _judge_name(self) -> str:
         return self.judge.name if self.judge is not None else ""
 
+    def _reader_name(self) -> str:
+        return self.reader.name if self.reader is not None else ""
+
     def _semantic_use(self, wanted: bool = True) -> SemanticUse:
         """How meaning takes part. Nothing is encoded yet: words answer, and `status` and `doctor` say so."""
         match self.settings.embeddings:
@@ -221,9 +298,13 @@ class Engine:
 
     def close(self) -> None:
         """Interrupt what runs here, resumably, and close every file."""
+        if self._replaying is not None:
+            self._replaying[1].close()
+            self._replaying = None
         if "runs" in self.__dict__:
             self.__dict__.pop("runs").close()
-        for name in ("corpus", "run_store"):
+        self.__dict__.pop("research_rows", None)
+        for name in ("web", "corpus", "run_store"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 
@@ -268,6 +349,26 @@ class Engine:
 
         return encode_corpus(self.corpus.vectors, self.embedder, self._clock, most_seconds)
 
+    def summarize(
+        self, keys: Sequence[str] = (), *, model: str = "", max_cost_usd: float | None = None
+    ) -> Iterator[SummaryProgress | SummaryReport]:
+        """Store summaries of these documents (none named: of all) that lack them; the last event is the report."""
+        from citewell.runner.choosing import model_use
+        from citewell.runner.summarizing import SummaryModel, check_ceiling, summarize_documents
+
+        for key in keys:
+            if self.corpus.find(key) is None:
+                raise self._views.missing(key)
+        writer = None
+        if model:
+            from citewell.domain.runs import ModelChoice
+
+            alone = replace(self.settings, review_model="")
+            use = model_use(alone, self.chat, ModelChoice(model, planner=False, max_cost_usd=max_cost_usd))
+            check_ceiling(use)
+            writer = SummaryModel(use.writer, self.chat(use.writer), use, self._masker.mask)
+        return summarize_documents(self.corpus, keys or None, writer, self._clock)
+
     def remove(self, names: Sequence[str], *, purge: bool = False) -> RemoveReport:
         """Forget documents by key or by path, with everything derived from them.
 
@@ -280,14 +381,16 @@ class Engine:
             keys += found
             paths += [path] if path else []
         unique = tuple(dict.fromkeys(keys))
-        recorded = self.settings.runs_path.exists()
+        recorded = self._has_runs()
         # Runs know a key that holds a secret by its masked form.
         known_as = tuple(dict.fromkeys((*unique, *map(self._masker.mask, unique))))
         citing = tuple(self.run_store.citing(known_as)) if recorded else ()
         purged = tuple(self.run_store.mentioning(known_as)) if recorded and purge else ()
         if purged:
             self.runs.forget(purged)
+            self.research_rows.delete(purged)
             self.corpus.release_texts(purged)
+            self.web.release(purged)
         self.corpus.remove(unique)
         self.corpus.erase_removed()
         if purged:
@@ -303,7 +406,7 @@ class Engine:
         path = Path(name).expanduser().resolve()
         keys = self.corpus.keys_under(str(path))
         if not keys:
-            raise no_document(self.corpus, name)
+            raise self._views.missing(name)
         return keys, path
 
     def status(self, *, with_secrets: bool = False) -> CorpusStatus:
@@ -360,9 +463,9 @@ class Engine:
     ) -> DocumentList:
         """Documents by key, or `KEY@CONTENT_HASH` for an earlier text: whole, or the window around a query."""
         check_between("max_chars", max_chars, 50, 10_000_000)
-        views = DocumentViews(self.corpus)
         with self.corpus.snapshot():
-            return DocumentList(tuple(views.view(lookup, query, content_mode, max_chars) for lookup in lookups))
+            views = ((self._views_at(lookup), lookup) for lookup in lookups)
+            return DocumentList(tuple(view.view(lookup, query, content_mode, max_chars) for view, lookup in views))
 
     def get_many(
         self,
@@ -374,17 +477,29 @@ class Engine:
     ) -> DocumentEntries:
         """Documents as `get` reads them, in the order asked; what nobody has is an entry that says so."""
         check_between("max_chars", max_chars, 50, 10_000_000)
-        views = DocumentViews(self.corpus)
         with self.corpus.snapshot():
-            return DocumentEntries(tuple(views.entry(lookup, query, content_mode, max_chars) for lookup in lookups))
+            views = ((self._views_at(lookup), lookup) for lookup in lookups)
+            return DocumentEntries(tuple(view.entry(lookup, query, content_mode, max_chars) for view, lookup in views))
+
+    def _views_at(self, lookup: str) -> DocumentViews:
+        """What shows a document: of the corpus, or of the pages that runs have read."""
+        # Only a key of the web's own makes the web worth loading.
+        return self._views_of(self.web.store_of(lookup)) if ":online/" in lookup else self._views
+
+    def _views_of(self, store: CorpusStore) -> DocumentViews:
+        from citewell.packs.document_views import DocumentViews
+
+        return self._views if store is self.corpus else DocumentViews(store)
 
     def related(self, key: str, *, limit: int = 8, max_chars: int | None = None) -> RelatedResult:
         """What a document links to and what links to it."""
+        from citewell.packs.related import related_rows
+
         check_between("limit", limit, 1, 200)
         window = self.settings.max_chars_per_doc if max_chars is None else max_chars
         with self.corpus.snapshot():
             if self.corpus.find(key) is None:
-                raise no_document(self.corpus, key)
+                raise self._views.missing(key)
             rows = related_rows(self.corpus, key, window, limit)
             return RelatedResult(key, tuple(rows), self.corpus.unresolved_links(key), self.corpus.attachments(key))
 
@@ -410,6 +525,7 @@ class Engine:
     def entity_map(self, name: str, *, limit: int | None = None, filters: Filters | None = None) -> EntityMap:
         """What a name means, its other names, and where it is mentioned; several meanings are listed."""
         from citewell.packs import entity_map as maps
+        from citewell.text.canonical import canonicalize
 
         most = maps.DOCUMENT_LIMIT if limit is None else limit
         check_between("limit", most, 1, maps.MAX_DOCUMENTS)
@@ -422,7 +538,7 @@ class Engine:
     def _requests(self) -> Requests:
         from citewell.runner.requests import Requests
 
-        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name)
+        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name, self._reader_name)
 
     def research_pack(
         self,
@@ -511,6 +627,7 @@ class Engine:
         surface: Surface = "web_research_api",
     ) -> str:
         """Begin to answer from the rows of a pack, each read anew by key and hash; nothing is recorded on disk."""
+        from citewell.domain.packs import PACK_SCHEMA_VERSION
         from citewell.domain.runs import ModelChoice
         from citewell.packs.rereading import given_rows
         from citewell.runner.requests import Asked
@@ -551,6 +668,7 @@ class Engine:
             models=models,
             conversation=conversation,
         )
+        self._permit_run(request)
         return self.runs.start(request, traced=traced)
 
     async def research(
@@ -572,6 +690,145 @@ class Engine:
         return self._requests.request(
             Asked(question, **{name: one for name, one in options.items() if one is not None})
         )
+
+    # Notes
+
+    def start_note(
+        self,
+        path: str,
+        *,
+        depth: NoteDepth = "shallow",
+        focus: str | None = None,
+        dry_run: bool = False,
+        base: Path | None = None,
+        surface: Surface = "note",
+        models: ModelChoice | None = None,
+    ) -> str:
+        """Begin research for a note, in a recorded run that writes its section; returns the id of the run."""
+        from citewell.domain.notes import NoteTask
+        from citewell.domain.runs import ModelChoice
+        from citewell.runner.requests import Asked
+        from citewell.text.canonical import canonicalize
+
+        if depth not in ("shallow", "deep"):
+            raise BadInput(f"The depth is '{depth}'.", fix="Choose shallow or deep.")
+        if focus is not None:
+            focus = self._masker.mask(canonicalize(check_question(focus)))
+        place = self.notes.place(path, base)
+        task = NoteTask(place.root, place.path, self._clock.now()[:10], depth, focus, dry_run)
+        self.notes.read(task)
+        chosen = models or ModelChoice(model=self.settings.research_model or None)
+        window = PackOptions(max_chars_per_doc=2_000 if depth == "deep" else None)
+        asked = Asked(f"Research for {place.path}", window, surface=surface, profile="note", note=task)
+        request = self._requests.request(replace(asked, models=replace(chosen, planner=False)))
+        self._permit_run(request)
+        return self.runs.start(request)
+
+    # Reports
+
+    def research_service(self, config: ResearchConfig | None = None) -> ResearchService:
+        """What makes reports of briefs, with the strategies that are chosen."""
+        from citewell.reports.service import ResearchParts, build_research_service
+
+        parts = ResearchParts(
+            lambda: self._runs_of(config), lambda: self.research_rows, self._report_request, self._permit_run, self.now
+        )
+        return build_research_service(parts, config)
+
+    def _runs_of(self, config: ResearchConfig | None) -> RunService:
+        """The runs; those that find again what another run found have no record of their own."""
+        if config is None or config.replay_of is None:
+            return self.runs
+        from citewell.reports.replay import ReplayRetrievalSource
+        from citewell.runner.service import RunService
+
+        if self._replaying is None or self._replaying[0] != config.replay_of:
+            source = ReplayRetrievalSource(self.runs.events(config.replay_of))
+            service = RunService(
+                lambda: self.run_store,
+                lambda run_id: source.over(self._effects(run_id)),
+                self._clock,
+                self.settings.data_dir,
+                self._redactor.redact,
+                machine=self._machine,
+            )
+            self._replaying = (config.replay_of, service)
+        return self._replaying[1]
+
+    def _report_request(self, task: ReportTask, config: ResearchConfig, surface: Surface) -> RunRequest:
+        """What a run of a brief is to do."""
+        from citewell.domain.runs import ModelChoice
+        from citewell.models.endpoints import EXTRACTIVE
+        from citewell.runner.requests import Asked
+
+        brief, settings = task.brief, self.settings
+        model = config.model or settings.research_model or None
+        writes = (model or settings.model) not in ("", EXTRACTIVE)
+        models = ModelChoice(model, (True if writes else None), max_cost_usd=brief.max_cost_usd)
+        return self._requests.request(
+            Asked(
+                brief.question,
+                PackOptions(max_chars_per_doc=REPORT_WINDOW_CHARS),
+                Filters(tags=brief.tags, collections=brief.collections),
+                surface=surface,
+                profile="report",
+                deadline_seconds=brief.max_seconds,
+                models=models,
+                report=task,
+            )
+        )
+
+    # Policy
+
+    def _permit_run(self, request: RunRequest) -> None:
+        """Whether a run may be begun, and may ask the world outside, where it would."""
+        self._permit("research:run", f"answer “{request.question[:80]}” in a recorded run")
+        providers = request.web.providers if request.web is not None else ()
+        if request.report is not None:
+            providers = tuple(name for use in request.report.families for name in use.providers)
+        if providers:
+            self._permit("external_data:request", f"ask {', '.join(providers)}, and read the pages they find")
+
+    def _permit(self, action: ActionClass, what: str) -> None:
+        from citewell.domain.policy import Permission, permit
+
+        field = f"policy_{action.replace(':', '_')}"
+        permit(Permission(action, what), getattr(self.settings, field), self.approve)
+
+    def permit_resume(self, run_id: str) -> None:
+        """Whether a run that was begun may be gone on with."""
+        from citewell.runner.playback import read_start
+
+        self._permit_run(read_start(self.runs.events(run_id)[0]).request)
+
+    def note_result(self, run_id: str) -> NoteResult:
+        """What a run about a note came to, once it has ended; raises what made it fail."""
+        from citewell.runner.note_results import note_result
+
+        return note_result(self.runs.result(run_id), self.runs.decisions(run_id))
+
+    def research_note(self, path: str, **options: Any) -> NoteResult:
+        """Research for a note (`start_note`), waited for."""
+        run_id = self.start_note(path, **options)
+        self.runs.wait(run_id)
+        return self.note_result(run_id)
+
+    def undo_note(self, path: str, *, base: Path | None = None) -> NoteResult:
+        """Take back what was last written into a note."""
+        from citewell.domain.notes import NoteResult
+
+        place = self.notes.place(path, base)
+        change = self.notes.undo(place)
+        return NoteResult(place.path, 0, "", change.changed, change.diff, change.backup)
+
+    def preview(self, question: str, **options: Any) -> EgressPreview:
+        """What a run would send, to whom, before it does; options as for `start_research`."""
+        return self.web.preview(self.run_request(question, **options))
+
+    def save_pages(self, run_id: str) -> tuple[str, ...]:
+        """Put the pages a run cites into the corpus, as saved pages; their keys there."""
+        cited = ((one.source_key, one.span.content_hash) for one in self.runs.result(run_id).citations)
+        return self.web.save(tuple(dict.fromkeys(cited)))
 
     def load(self) -> None:
         """Open and import what the first question would otherwise wait for."""
@@ -615,11 +872,30 @@ class Engine:
 
         return list_transcripts(self.settings.data_dir, limit)
 
+    def transcript(self, conversation_id: str) -> ChatTranscript:
+        """A saved conversation by its id."""
+        from citewell.recording.transcripts import read_transcript
+
+        return read_transcript(self.settings.data_dir, conversation_id)
+
     def export_run(self, run_id: str, form: ExportForm) -> ExportedFile:
         """A finished run in a form people keep; one that failed its own checks is not exported."""
         from citewell.exporting.exported import export_file
 
         return export_file(form, self._exportable(run_id))
+
+    def export_conversation(self, conversation_id: str, asked: Sequence[tuple[str, str]]) -> ExportedFile:
+        """Questions and the runs that answered them as one Markdown file; a run that may not be passed on is a gap."""
+        from citewell.exporting.markdown import conversation_file
+
+        turns = [(self._masker.mask(question), self._exportable_or_none(run_id)) for question, run_id in asked]
+        return conversation_file(conversation_id, turns)
+
+    def _exportable_or_none(self, run_id: str) -> Exportable | None:
+        try:
+            return self._exportable(run_id) if run_id else None
+        except (Conflict, NotFound):
+            return None
 
     def share_page(self, run_id: str) -> str:
         """A finished run as a page to pass on, without anything of this machine."""
@@ -635,7 +911,7 @@ class Engine:
             raise Conflict(f"Run {run_id} has no answer to pass on.", fix="Ask the question again.")
 
         def about(key: str) -> tuple[str | None, str | None]:
-            document = self.corpus.find(self._real_key(key) if MASK in key else key)
+            document = self.corpus.find(self._real_key(key))
             return (document.author, document.created or document.modified) if document else (None, None)
 
         return Exportable(result, self.runs.started_at(run_id), cited_documents(result.citations, about))
@@ -643,15 +919,20 @@ class Engine:
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
         from citewell.domain.run_reports import CitedSource
 
-        document = self.corpus.find(self._real_key(key) if MASK in key else key)
+        real = self._real_key(key)
+        document = (self.web.store_of(real) if ":online/" in real else self.corpus).find(real)
         if document is None:
             return CitedSource(key, content_hash, "removed")
         return CitedSource(key, content_hash, "unchanged" if document.content_hash == content_hash else "changed")
 
-    def _real_key(self, masked: str) -> str:
-        """The key that a record has in its masked form."""
+    def _real_key(self, recorded: str) -> str:
+        """The key that a record has, perhaps in its masked form."""
+        from citewell.text.masking import MASK
+
+        if MASK not in recorded:
+            return recorded
         keys = (key for info in self.corpus.collections() for key in self.corpus.keys_under(str(Path(info.root))))
-        return next((key for key in keys if self._masker.mask(key) == masked), masked)
+        return next((key for key in keys if self._masker.mask(key) == recorded), recorded)
 
     def prune_runs(self, *, keep_all: bool = False) -> PruneSummary:
         """Put old runs away by the settings in force, with the texts only they kept."""
@@ -661,8 +942,42 @@ class Engine:
             keep_all=keep_all or self.settings.trace_keep_all,
         )
         if summary.removed:
+            self.research_rows.delete(summary.removed)
             self.corpus.release_texts(summary.removed)
+            self.web.release(summary.removed)
         return summary
+
+    def migrate(
+        self, to: str, source: str = "", tell: Callable[[int, int], None] = lambda done, of: None
+    ) -> MigrationReport:
+        """Bring runs and reports from one store to another: `sqlite`, `postgres` (the one that is set) or an address.
+
+        The source is only read. It may be done again at any time, and goes on where it was stopped.
+        """
+        from citewell.recording.moving import move_runs
+        from citewell.recording.opening import open_records
+
+        here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
+        there = self._store_named(to)
+        if here == there:
+            raise BadInput("Runs would be moved to where they are.", fix="Name another place with --to or --from.")
+        if isinstance(here, Path) and not here.exists():
+            raise NotFound(f"There is no {here.name} in {here.parent}: nothing to move.", fix="See 'citewell doctor'.")
+        with open_records(here, self._clock) as left, open_records(there, self._clock) as arrived:
+            return move_runs(left, arrived, self._clock, tell=tell)
+
+    def _store_named(self, name: str) -> str | Path:
+        """A place of runs, by what a person calls it."""
+        if name == "sqlite":
+            return self.settings.runs_path
+        if "://" in name:
+            return name
+        if name != "postgres":
+            raise BadInput(f"There is no store of runs called '{name}'.", fix="Use sqlite, postgres or postgresql://…")
+        if not self.settings.database_url:
+            fix = "Set it (docs/postgres.md), or write the address itself: postgresql://USER@HOST/DATABASE"
+            raise BadInput("CITEWELL_DATABASE_URL is not set: it is not known where PostgreSQL is.", fix=fix)
+        return self.settings.database_url
 
     # Backup and diagnosis
 
@@ -670,7 +985,21 @@ class Engine:
         """Everything of the data folder in one file, without secrets of the settings; others may write meanwhile."""
         from citewell.backup.making import make_backup
 
-        return make_backup(self.settings.data_dir, target, self._clock, force=force)
+        gather = self._gather_runs if self.settings.database_url else None
+        return make_backup(self.settings.data_dir, target, self._clock, force=force, gather=gather)
+
+    def _gather_runs(self, path: Path) -> tuple[Problem, ...]:
+        """Put the runs that are kept in PostgreSQL into a file; those that could not be read are told."""
+        from citewell.domain.library import Problem
+        from citewell.recording.moving import move_runs
+        from citewell.recording.opening import open_records
+
+        with (
+            open_records(self.settings.database_url, self._clock) as shared,
+            open_records(path, self._clock) as gathered,
+        ):
+            report = move_runs(shared, gathered, self._clock, with_executed=True)
+        return tuple(Problem(f"run {left.run_id}", left.reason) for left in report.left)
 
     def restore(self, archive: Path, *, force: bool = False) -> RestoreReport:
         """Put what a backup holds in the place of the data folder; what was there is kept aside."""
@@ -683,7 +1012,7 @@ class Engine:
         """What is configured, reachable and missing, with the fix for each."""
         from citewell.diagnosis import examine
 
-        return examine(self.settings, self._open_corpus, self._clock)
+        return examine(self.settings, self._open_corpus, self._open_runs)
 
 
 def open_engine(settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None) -> Engine:

@@ -17,7 +17,7 @@ from citewell.database.sqlite import check_sound
 from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.errors import CitewellError, NotFound, StoreUnusable, Unavailable
 from citewell.domain.library import Check, DoctorReport, VectorCoverage
-from citewell.domain.ports import Clock
+from citewell.domain.run_store import RunStore
 from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint, is_made_by
@@ -32,6 +32,7 @@ from citewell.settings import Settings, unused_settings, view_settings
 from citewell.version import __version__
 
 OpenCorpus = Callable[[], CorpusStore]
+OpenRuns = Callable[[], RunStore]
 
 SAFE_SQLITE = (3, 51, 3)
 _LOW_DISK_BYTES = 500_000_000
@@ -47,13 +48,13 @@ _READERS = (
 )
 
 
-def examine(settings: Settings, open_corpus: OpenCorpus, clock: Clock) -> DoctorReport:
+def examine(settings: Settings, open_corpus: OpenCorpus, open_runs: OpenRuns) -> DoctorReport:
     """Look at everything a user may have to put right."""
     checks = (
         *_platform(),
         *_data_folder(settings),
         *_guarded("corpus", _corpus(settings, open_corpus)),
-        *_guarded("runs", _runs(settings, clock)),
+        *_guarded("runs", _runs(settings, open_runs)),
         *_readers(),
         *_ocr(),
         *_model(settings),
@@ -140,29 +141,47 @@ def _roots(corpus: CorpusStore) -> Iterator[Check]:
             yield Check(f"collection {info.name}", "warning", f"{info.root} is not there", fix)
 
 
-def _runs(settings: Settings, clock: Clock) -> Iterator[Check]:
+def _runs(settings: Settings, open_runs: OpenRuns) -> Iterator[Check]:
+    if settings.database_url:
+        yield from _shared_runs(settings, open_runs)
+        return
     if not settings.runs_path.exists():
         yield Check("runs", "ok", "no run recorded yet")
         return
     name = settings.runs_path.name
     fix = f"Restore it from a backup, or move {name} (and {name}-wal) away: its runs are lost, your documents are not."
     try:
-        problems, recorded = _looked_through(settings.runs_path, clock)
+        problems, recorded, _ = _looked_through(open_runs)
     except StoreUnusable as error:
         yield Check("runs", "error", error.message, fix)
         return
-    if problems:
-        more = f" and {len(problems) - _SHOWN_RUNS} more" if len(problems) > _SHOWN_RUNS else ""
-        yield Check("runs", "error", " ".join(problems[:_SHOWN_RUNS]) + more, fix)
-    else:
-        yield Check("runs", "ok", f"{recorded} recorded")
+    yield _told_of_runs(problems, f"{recorded} recorded", fix)
 
 
-def _looked_through(path: Path, clock: Clock) -> tuple[list[str], int]:
-    """What is wrong with the file of runs or with the record of a late one, and how many runs it has."""
-    runs = SqliteRuns(path, clock)
+def _shared_runs(settings: Settings, open_runs: OpenRuns) -> Iterator[Check]:
+    """Runs in PostgreSQL: whether they can be reached, and what is there and what is not."""
+    problems, recorded, place = _looked_through(open_runs)
+    moved = "runs and reports are there, documents in corpus.db and traces in research-runs of the data folder"
+    fix = "Restore the database from a backup of its server, or delete these runs."
+    yield _told_of_runs(problems, f"{recorded} recorded in {place}: {moved}", fix)
+    if settings.runs_path.exists():
+        detail = f"{settings.runs_path.name} is here too, and its runs are not shown while CITEWELL_DATABASE_URL is set"
+        yield Check("runs of before", "warning", detail, "Take them along: citewell migrate --to postgres")
+
+
+def _told_of_runs(problems: list[str], sound: str, fix: str) -> Check:
+    if not problems:
+        return Check("runs", "ok", sound)
+    more = f" and {len(problems) - _SHOWN_RUNS} more" if len(problems) > _SHOWN_RUNS else ""
+    return Check("runs", "error", " ".join(problems[:_SHOWN_RUNS]) + more, fix)
+
+
+def _looked_through(open_runs: OpenRuns) -> tuple[list[str], int, str]:
+    """What is wrong with the store of runs or with the record of a late one, how many runs it has, and where it is."""
+    runs = open_runs()
     try:
-        check_sound(runs.database.reader(), path)
+        if isinstance(runs, SqliteRuns):
+            check_sound(runs.database.reader(), runs.database.path)
         page = runs.latest(_RUNS_VERIFIED)
         problems = [f"The entry of run {run_id} in the list of runs cannot be read." for run_id in page.unreadable]
         for run in page.runs:
@@ -174,7 +193,7 @@ def _looked_through(path: Path, clock: Clock) -> tuple[list[str], int]:
                 continue  # pruned meanwhile, or never begun: no damage
             except CitewellError as error:
                 problems.append(error.message)
-        return problems, runs.count()
+        return problems, runs.count(), runs.place
     finally:
         runs.close()
 

@@ -11,9 +11,10 @@ they are asynchronous; results are typed, frozen values, the same documents that
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -39,11 +40,15 @@ if TYPE_CHECKING:
         Stats,
         SyncProgress,
     )
+    from citewell.domain.migrations import MigrationReport
+    from citewell.domain.notes import NoteDepth, NoteResult
     from citewell.domain.packs import Explanation, ResearchPack
+    from citewell.domain.policy import Approve
     from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
     from citewell.domain.run_reports import (
         ControlReport,
         EgressLedger,
+        EgressPreview,
         ExportReport,
         PruneSummary,
         ReplayReport,
@@ -52,9 +57,14 @@ if TYPE_CHECKING:
         RunView,
     )
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunResult, RunStatus, RunSummary, Surface
+    from citewell.domain.summaries import SummaryProgress, SummaryReport
     from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.domain.transcripts import ChatTranscript, TranscriptList
+    from citewell.evals.kept import KeptEvals
     from citewell.exporting.exported import ExportedFile, ExportForm
+    from citewell.reports.config import ResearchConfig
+    from citewell.reports.models import ResearchBrief, ResearchRun
+    from citewell.reports.service import Begun, ResearchService
 
 Place = str | Path
 History = Sequence[str | Mapping[str, str]]
@@ -69,6 +79,13 @@ class Citewell:
         self._surface = surface
         self.corpus = Corpus(self._engine)
         self.runs = Runs(self._engine)
+
+    @cached_property
+    def evals(self) -> KeptEvals:
+        """Cases that were made from runs, and reports of asking them again."""
+        from citewell.evals.kept import KeptEvals
+
+        return KeptEvals(self._engine)
 
     @property
     def settings(self) -> Settings:
@@ -184,6 +201,90 @@ class Citewell:
             conversation=_conversation(history, pinned),
         )
 
+    def note(self, path: Place, **options: Any) -> NoteResult:
+        """Research for a note, written into its `## Research` section. Options as for `start_note`."""
+        run_id = self.start_note(path, **options)
+        self.runs.wait(run_id)
+        return self.note_result(run_id)
+
+    def start_note(
+        self,
+        path: Place,
+        *,
+        depth: NoteDepth = "shallow",
+        focus: str | None = None,
+        dry_run: bool = False,
+        from_here: bool = True,
+        surface: Surface | None = None,
+    ) -> str:
+        """Begin research for a note, and return the id of the run, which writes the section at its end.
+
+        A path is taken from the working directory, or as one below an added folder; with `from_here` off only so.
+        """
+        return self._engine.start_note(
+            str(path),
+            depth=depth,
+            focus=focus,
+            dry_run=dry_run,
+            base=Path.cwd() if from_here else None,
+            surface=surface or self._surface,
+        )
+
+    def note_result(self, run_id: str) -> NoteResult:
+        """What a run about a note came to; raises what made it fail, and then the note is as it was."""
+        return self._engine.note_result(run_id)
+
+    def undo_note(self, path: Place, *, from_here: bool = True) -> NoteResult:
+        """Take back what was last written into a note."""
+        return self._engine.undo_note(str(path), base=Path.cwd() if from_here else None)
+
+    def report(self, brief: ResearchBrief | Mapping[str, Any] | str, *, fresh: bool = False) -> ResearchRun:
+        """The report of a brief, or of a question, in a recorded run: the stored one of an identical request.
+
+        A run that came to no report has status `failed`, says why, and keeps all it gathered. `fresh` makes another
+        attempt.
+        """
+        service = self.reports()
+        return service.wait(self.start_report(brief, fresh=fresh))
+
+    def start_report(
+        self,
+        brief: ResearchBrief | Mapping[str, Any] | str,
+        *,
+        fresh: bool = False,
+        created_by: str | None = None,
+        surface: Surface | None = None,
+    ) -> Begun:
+        """Begin the run of a brief, or find the one of an identical request."""
+        from citewell.reports.files import brief_of
+        from citewell.reports.models import ResearchBrief
+
+        if isinstance(brief, str):
+            brief = {"question": brief}
+        given = brief if isinstance(brief, ResearchBrief) else brief_of(brief)
+        kept = surface or self._surface
+        return self.reports().start(given, created_by=created_by or kept, fresh=fresh, surface=kept)
+
+    def reports(self, config: ResearchConfig | None = None) -> ResearchService:
+        """The service that makes reports of briefs, with the strategies that are chosen; the defaults otherwise."""
+        return self._engine.research_service(config)
+
+    @property
+    def approve(self) -> Approve | None:
+        """Who is asked where a policy wants somebody to be asked."""
+        return self._engine.approve
+
+    @approve.setter
+    def approve(self, approve: Approve | None) -> None:
+        self._engine.approve = approve
+
+    def preview(self, question: str, **options: Any) -> EgressPreview:
+        """What a run would send to others, before it does; nothing is sent. Options: `profile`, `model`, `planner`."""
+        from citewell.domain.runs import ModelChoice
+
+        models = ModelChoice(options.pop("model", None), options.pop("planner", None))
+        return self._engine.preview(question, models=models, **options)
+
     def pack(
         self,
         question: str,
@@ -231,6 +332,10 @@ class Citewell:
         """The conversations that were saved last."""
         return self._engine.transcripts(limit)
 
+    def transcript(self, conversation_id: str) -> ChatTranscript:
+        """A saved conversation by its id."""
+        return self._engine.transcript(conversation_id)
+
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
         return self._engine.doctor()
@@ -238,6 +343,9 @@ class Citewell:
     def serve_mode(self) -> None:
         """Be ready for many callers: load what questions need, and let only so many runs wait as the settings say."""
         self._engine.max_waiting_runs = self.settings.max_waiting_runs
+        if self.settings.database_url:
+            # Servers on one database stand in for each other; runs of a person's own program wait for the person.
+            self._engine.adopts = ("web_chat", "web_research_api", "rest")
         self._engine.load()
 
     def without_secrets(self, text: str) -> str:
@@ -278,6 +386,12 @@ class Corpus:
     def encode(self, most_seconds: float | None = None) -> Iterator[EncodeProgress | EncodeReport]:
         """Give every passage that lacks one its vector, for search by meaning; it goes on where it stopped."""
         return self._engine.encode(most_seconds)
+
+    def summarize(
+        self, *keys: str, model: str = "", max_cost_usd: float | None = None
+    ) -> Iterator[SummaryProgress | SummaryReport]:
+        """Store summaries of these documents, without keys of all that lack one; it goes on where it stopped."""
+        return self._engine.summarize(keys, model=model, max_cost_usd=max_cost_usd)
 
     def vectors_left(self) -> int:
         """How many passages have no vector yet."""
@@ -391,11 +505,25 @@ class Runs:
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted run, without repeating what is on record; returns the last entry it had."""
+        self._engine.permit_resume(run_id)
         return self._engine.runs.resume(run_id, finish=finish)
+
+    def migrate(
+        self, to: str, source: str = "", tell: Callable[[int, int], None] = lambda done, of: None
+    ) -> MigrationReport:
+        """Bring runs and reports to another store: `sqlite`, `postgres` (as set) or `postgresql://…`; verified.
+
+        The source is only read. `tell` is told how many runs of how many have been looked at.
+        """
+        return self._engine.migrate(to, source, tell)
 
     def adopt(self) -> tuple[str, ...]:
         """Take over runs that wait for somebody: queued ones, and those whose process is gone."""
         return self._engine.runs.adopt()
+
+    def adopt_left(self) -> tuple[str, ...]:
+        """As a server: take over what other servers on the same database left behind."""
+        return self._engine.runs.adopt_left()
 
     def interrupt(self, run_id: str) -> None:
         """Stop executing a run here; it stays resumable."""
@@ -433,6 +561,10 @@ class Runs:
         """A finished run as Markdown, Word, BibTeX or RIS."""
         return self._engine.export_run(run_id, form)
 
+    def exported_conversation(self, conversation_id: str, asked: Sequence[tuple[str, str]]) -> ExportedFile:
+        """Questions and the runs that answered them, as one Markdown file."""
+        return self._engine.export_conversation(conversation_id, asked)
+
     def shareable(self, run_id: str) -> RunResult:
         """The result of a run that may be passed on: one that ended, and not by failing its own checks."""
         return self._engine.runs.shareable(run_id)
@@ -444,6 +576,10 @@ class Runs:
     def import_archive(self, content: bytes) -> RunSummary:
         """Put a run that was exported elsewhere on record here; everything of it is checked and nothing executed."""
         return self._engine.runs.import_archive(content)
+
+    def save_pages(self, run_id: str) -> tuple[str, ...]:
+        """Put the pages of the web that a run cites into the corpus; their keys there."""
+        return self._engine.save_pages(run_id)
 
     def egress(self, run_id: str) -> EgressLedger:
         """What a run sent, to whom and when."""

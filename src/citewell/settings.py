@@ -7,21 +7,23 @@ In the file the same names are used, in lower case and without the `CITEWELL_` p
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.domain.errors import BadInput
-from citewell.text.masking import MASK, Masker, passwords_in
+from citewell.domain.values import dataclass
 
+# A search from a cold shell masks nothing, and is not to wait for what does.
 if TYPE_CHECKING:
     from citewell.domain.library import SettingView
+    from citewell.text.masking import Masker
 
 FILE_NAME = "citewell.toml"
 # What people give as a key to a server that needs none: no secret, and a word that notes may well have.
 PLACEHOLDERS = frozenset(
+    "postgres postgresql password citewell "
     "ollama llamacpp llama.cpp vllm lm-studio lmstudio openai empty none null dummy local unused placeholder "
     "not-needed not-used no-key no-key-needed sk-no-key sk-no-key-required".split()
 )
@@ -61,7 +63,11 @@ class Settings:
         "CITEWELL_PRICES", "USD for a million tokens in/out, as `openai:NAME=0.5/1.5,ollama:NAME=0.1/0.1`", ""
     )
     planner_model: str = _setting("CITEWELL_PLANNER_MODEL", "model that plans searches; empty: no model plans", "")
-    review_model: str = _setting("CITEWELL_REVIEW_MODEL", "model that doubts finished answers; empty: none", "")
+    review_model: str = _setting(
+        "CITEWELL_REVIEW_MODEL",
+        "model that doubts finished answers and is asked of what is not proven; empty: none",
+        "",
+    )
     planner_seconds: float = _setting("CITEWELL_PLANNER_TIMEOUT_SECONDS", "seconds a planning model may take", 20.0)
     max_output_tokens: int = _setting("CITEWELL_MAX_OUTPUT_TOKENS", "longest answer a model may write, in tokens", 1000)
     embeddings: str = _setting(
@@ -72,6 +78,12 @@ class Settings:
     )
     encode_minutes: float = _setting(
         "CITEWELL_ENCODE_MINUTES", "minutes `add` encodes at most; the next one and `embed` go on", 10.0
+    )
+    summaries: str = _setting(
+        "CITEWELL_SUMMARIES",
+        "`on`: search also looks into the summaries that `citewell summarize` stored",
+        "off",
+        choices=("off", "on"),
     )
     embeddings_model: str = _setting(
         "CITEWELL_EMBEDDINGS_MODEL",
@@ -88,25 +100,48 @@ class Settings:
         "CITEWELL_READER",
         "model that finds answers in passages: `builtin`, `off`, a folder or a fetched model",
         "builtin",
-        used=False,
     )
     models_url: str = _setting(
         "CITEWELL_MODELS_URL", "where `models get` fetches from, also in your own network; empty: huggingface.co", ""
     )
     database_url: str = _setting(
         "CITEWELL_DATABASE_URL",
-        "must be empty: this version stores in SQLite files of the data folder",
+        "`postgresql://USER:PASSWORD@HOST/DATABASE` keeps runs and reports there, for several machines; empty: in"
+        " `runs.db`. Documents stay in `corpus.db` of the data folder",
         "",
         secret=True,
     )
-    search: str = _setting("CITEWELL_SEARCH", "comma list of enabled search providers; empty: none", "", used=False)
-    searxng_url: str = _setting("CITEWELL_SEARXNG_URL", "base URL of a SearXNG instance", "", used=False)
-    brave_api_key: str = _setting("BRAVE_API_KEY", "key for Brave search", "", secret=True, used=False)
-    tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True, used=False)
-    github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True, used=False)
+    search: str = _setting("CITEWELL_SEARCH", "comma list of enabled search providers; empty: none", "")
+    searxng_url: str = _setting("CITEWELL_SEARXNG_URL", "base URL of a SearXNG instance that answers in JSON", "")
+    brave_url: str = _setting("CITEWELL_BRAVE_URL", "another address of Brave search", "")
+    duckduckgo_url: str = _setting("CITEWELL_DUCKDUCKGO_URL", "another address of DuckDuckGo", "")
+    tavily_url: str = _setting("CITEWELL_TAVILY_URL", "another address of Tavily", "")
+    arxiv_url: str = _setting("CITEWELL_ARXIV_URL", "another address of arXiv", "")
+    openalex_url: str = _setting("CITEWELL_OPENALEX_URL", "another address of OpenAlex", "")
+    crossref_url: str = _setting("CITEWELL_CROSSREF_URL", "another address of Crossref", "")
+    semantic_scholar_url: str = _setting("CITEWELL_SEMANTIC_SCHOLAR_URL", "another address of Semantic Scholar", "")
+    europe_pmc_url: str = _setting("CITEWELL_EUROPE_PMC_URL", "another address of Europe PMC", "")
+    github_url: str = _setting("CITEWELL_GITHUB_URL", "another address of GitHub's API", "")
+    brave_api_key: str = _setting("BRAVE_API_KEY", "key for Brave search", "", secret=True)
+    tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True)
+    github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True)
+    web_allow: str = _setting("CITEWELL_WEB_ALLOW", "comma list of sites; only they are read, where any is named", "")
+    web_deny: str = _setting("CITEWELL_WEB_DENY", "comma list of sites that are never read", "")
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)
-    note_tool: bool = _setting("CITEWELL_NOTE_TOOL", "offer agents the tool that writes into notes", False)
-    fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "", used=False)
+    note_tool: bool = _setting("CITEWELL_NOTE_TOOL", "offer the tool that writes into notes over MCP and HTTP", False)
+    policy_research_run: str = _setting(
+        "CITEWELL_POLICY_RESEARCH_RUN",
+        "whether recorded runs may be begun (`research:run`); `ask` asks in a terminal and refuses elsewhere",
+        "allow",
+        choices=("allow", "ask", "deny"),
+    )
+    policy_external_data_request: str = _setting(
+        "CITEWELL_POLICY_EXTERNAL_DATA_REQUEST",
+        "whether a run may ask the web, papers and code (`external_data:request`)",
+        "allow",
+        choices=("allow", "ask", "deny"),
+    )
+    fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "")
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
     trace_keep: int = _setting("CITEWELL_TRACE_KEEP", "traces that are always kept", 500, between=(0, 1_000_000))
     trace_max_age_days: int = _setting(
@@ -135,40 +170,40 @@ class Settings:
         "CITEWELL_TOPIC_BRIEF_SUMMARY_MAX_CHARS", "longest summary of a topic", 2_000, between=(0, 100_000)
     )
     agentic_research_chat_enabled: bool = _setting(
-        "AGENTIC_RESEARCH_CHAT_ENABLED", "whether chat runs go on searching the web by themselves", True, used=False
+        "AGENTIC_RESEARCH_CHAT_ENABLED", "whether chat runs go on searching the web by themselves", True
     )
     agentic_research_deep_enabled: bool = _setting(
-        "AGENTIC_RESEARCH_DEEP_ENABLED", "whether deep runs go on searching the web by themselves", True, used=False
+        "AGENTIC_RESEARCH_DEEP_ENABLED", "whether deep runs go on searching the web by themselves", True
     )
     chat_research_max_loops: int = _setting(
-        "CHAT_RESEARCH_MAX_LOOPS", "rounds of searching and reading in a chat run", 2, between=(0, 100), used=False
+        "CHAT_RESEARCH_MAX_LOOPS", "rounds of searching and reading in a chat run", 2, between=(0, 100)
     )
     chat_research_max_sources_read: int = _setting(
-        "CHAT_RESEARCH_MAX_SOURCES_READ", "pages a chat run may read", 4, between=(0, 1_000), used=False
+        "CHAT_RESEARCH_MAX_SOURCES_READ", "pages a chat run may read", 4, between=(0, 1_000)
     )
     chat_research_max_search_queries: int = _setting(
-        "CHAT_RESEARCH_MAX_SEARCH_QUERIES", "queries a chat run may send", 4, between=(0, 1_000), used=False
+        "CHAT_RESEARCH_MAX_SEARCH_QUERIES", "queries a chat run may send", 4, between=(0, 1_000)
     )
     chat_research_timeout_seconds: float = _setting(
-        "CHAT_RESEARCH_TIMEOUT_SECONDS", "deadline of a chat run", 20.0, between=(1, 86_400), used=False
+        "CHAT_RESEARCH_TIMEOUT_SECONDS", "deadline of a chat run", 20.0, between=(1, 86_400)
     )
     deep_research_max_loops: int = _setting(
-        "DEEP_RESEARCH_MAX_LOOPS", "rounds of searching and reading in a deep run", 6, between=(0, 100), used=False
+        "DEEP_RESEARCH_MAX_LOOPS", "rounds of searching and reading in a deep run", 6, between=(0, 100)
     )
     deep_research_max_sources_read: int = _setting(
-        "DEEP_RESEARCH_MAX_SOURCES_READ", "pages a deep run may read", 16, between=(0, 1_000), used=False
+        "DEEP_RESEARCH_MAX_SOURCES_READ", "pages a deep run may read", 16, between=(0, 1_000)
     )
     deep_research_max_search_queries: int = _setting(
-        "DEEP_RESEARCH_MAX_SEARCH_QUERIES", "queries a deep run may send", 18, between=(0, 1_000), used=False
+        "DEEP_RESEARCH_MAX_SEARCH_QUERIES", "queries a deep run may send", 18, between=(0, 1_000)
     )
     deep_research_timeout_seconds: float = _setting(
         "DEEP_RESEARCH_TIMEOUT_SECONDS", "deadline of a deep run", 150.0, between=(1, 86_400)
     )
     research_source_fetch_timeout_seconds: float = _setting(
-        "RESEARCH_SOURCE_FETCH_TIMEOUT_SECONDS", "seconds a page may take", 12.0, between=(1, 600), used=False
+        "RESEARCH_SOURCE_FETCH_TIMEOUT_SECONDS", "seconds a page may take", 12.0, between=(1, 600)
     )
     research_source_max_bytes: int = _setting(
-        "RESEARCH_SOURCE_MAX_BYTES", "largest page that is read", 1_500_000, between=(1_000, 1_000_000_000), used=False
+        "RESEARCH_SOURCE_MAX_BYTES", "largest page that is read", 1_500_000, between=(1_000, 1_000_000_000)
     )
     research_max_citations_chat: int = _setting(
         "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profile `local`", 8, between=(1, 100)
@@ -177,7 +212,7 @@ class Settings:
         "RESEARCH_MAX_CITATIONS_DEEP", "citations of an answer of the profile `deep`", 12, between=(1, 100)
     )
     research_model: str = _setting(
-        "RESEARCH_MODEL", "model of the loop on the web; empty: the one that writes", "", used=False
+        "RESEARCH_MODEL", "model of the loop on the web and of notes; empty: the one that writes", ""
     )
     max_runs: int = _setting("CITEWELL_MAX_RUNS", "runs that are executed at the same time", 20, between=(1, 1_000))
     max_waiting_runs: int = _setting(
@@ -202,15 +237,15 @@ class Settings:
         for entry in setting_fields():
             if entry.metadata["between"] is not None:
                 _check_between(entry, getattr(self, entry.name))
-        if self.database_url:
-            raise BadInput(
-                "CITEWELL_DATABASE_URL is set, but this version stores in SQLite files in the data folder only.",
-                fix="Unset CITEWELL_DATABASE_URL; choose the folder with --data-dir or CITEWELL_DATA_DIR.",
-            )
 
     @property
     def corpus_path(self) -> Path:
         return self.data_dir / "corpus.db"
+
+    @property
+    def pages_path(self) -> Path:
+        """Pages of the web that runs have read."""
+        return self.data_dir / "web.db"
 
     @property
     def runs_path(self) -> Path:
@@ -250,6 +285,7 @@ def load_settings(data_dir: Path | None = None, environ: Mapping[str, str] | Non
 def view_settings(settings: Settings) -> tuple[SettingView, ...]:
     """Every setting as it may be shown: secrets are masked."""
     from citewell.domain.library import SettingView
+    from citewell.text.masking import Masker
 
     masker = Masker(secret_values(settings))
     views: list[SettingView] = []
@@ -262,6 +298,8 @@ def view_settings(settings: Settings) -> tuple[SettingView, ...]:
 
 
 def _shown(value: str, masker: Masker) -> str:
+    from citewell.text.masking import MASK, passwords_in
+
     for password in passwords_in(value):
         value = value.replace(f":{password}@", f":{MASK * len(password)}@")
     return masker.mask(value)
@@ -283,13 +321,16 @@ def is_secret(name: str) -> bool:
 
 def secret_values(settings: Settings) -> tuple[str, ...]:
     """The values that must never be shown or recorded: those of secret settings, and passwords in any address."""
+    from citewell.text.masking import passwords_in
+
     found: list[str] = []
     for entry in setting_fields():
         value = getattr(settings, entry.name)
-        if entry.metadata["secret"]:
+        passwords = [*passwords_in(value)] if isinstance(value, str) and "://" in value else []
+        # An address whose password is such a word is no secret either: nothing but the word would be masked.
+        if entry.metadata["secret"] and not any(one.lower() in PLACEHOLDERS for one in passwords):
             found.append(value)
-        elif isinstance(value, str) and "://" in value:
-            found += passwords_in(value)
+        found += passwords
     return tuple(value for value in found if value and value.lower() not in PLACEHOLDERS)
 
 
@@ -310,6 +351,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} cannot be read: {error}", fix="Fix the file or remove it.") from None
+    import tomllib
+
     try:
         stored = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

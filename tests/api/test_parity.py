@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from citewell import Citewell
 from citewell.surfaces.wire import to_json
 from support.http_server import RunningServer, read_events
+from support.mcp_client import talk, text_of
 
 GOLDEN = Path(__file__).parent / "golden" / "parity.json"
 QUESTIONS = ("Who lit the lamp?", "How many passengers did the Halvard carry?", "What colour is the zeppelin hangar?")
@@ -49,11 +52,36 @@ def by_stream(server: RunningServer, question: str) -> Any:
     return document
 
 
+def by_agent(server: RunningServer, question: str) -> Any:
+    """Over stdio, and over HTTP at the server that the other doors share: both say the same of the same run."""
+
+    async def asked(client: Client) -> tuple[Any, Any]:
+        run = await client.call_tool("research_run", {"question": question, "include_pack": True})
+        named = {"run_id": run.structured_content["run_id"], "include_pack": True}
+        return run, (await client.call_tool("research_get", named)).structured_content["result"]
+
+    async def over_http() -> tuple[Any, Any]:
+        async with Client(f"{server.url}/mcp") as client:
+            return await asked(client)
+
+    (run, again), (other, other_again) = talk(server.data, asked), asyncio.run(over_http())
+    document, served = run.structured_content, other.structured_content
+    assert again == document
+    assert other_again == served
+    assert outline(served) == outline(document)
+    # The text beside it, which agents read, has every sentence and every quote.
+    text = text_of(run)
+    assert all(one["text"] in text for one in document["sentences"])
+    assert all(one["quote"].splitlines()[0] in text for one in document["citations"])
+    return document
+
+
 DOORS: dict[str, Callable[[RunningServer, str], Any]] = {
     "cli": by_command_line,
     "python": by_python,
     "rest": by_rest,
     "sse": by_stream,
+    "mcp": by_agent,
 }
 
 
@@ -73,6 +101,14 @@ def test_every_door_shows_the_same(server: RunningServer, door: str, request: py
     assert found == json.loads(GOLDEN.read_text("utf-8"))
 
 
+def pack_by_agent(server: RunningServer, question: str) -> Any:
+    async def asked(client: Client) -> Any:
+        given = {"question": question, "max_chars": 200_000}
+        return (await client.call_tool("research_pack", given)).structured_content
+
+    return talk(server.data, asked)
+
+
 @pytest.mark.slow
 def test_evidence_alone_is_the_same_too(server: RunningServer) -> None:
     for question in QUESTIONS:
@@ -83,4 +119,4 @@ def test_evidence_alone_is_the_same_too(server: RunningServer) -> None:
         over_http = server.post("/api/research", {"question": question}).json
         with Citewell(server.data) as cw:
             from_python = json.loads(to_json(cw.pack(question)))
-        assert over_http == json.loads(done.stdout) == from_python
+        assert over_http == json.loads(done.stdout) == from_python == pack_by_agent(server, question)

@@ -128,8 +128,9 @@ def test_a_run_that_is_not_there_is_not_found(server: RunningServer, run_id: str
     for path in ("", "/events", "/diff", "/export", "/share", "/egress"):
         reply = server.get(f"/api/runs/{run_id}{path}")
         assert (reply.status, reply.code) == (404, "not_found"), path
-    for action in ("cancel", "finish", "resume", "eval-case"):
+    for action in ("cancel", "finish", "resume"):
         assert server.post(f"/api/runs/{run_id}/{action}").status == 404
+    assert server.post(f"/api/runs/{run_id}/eval-case", {}).status == 404
 
 
 def test_head_of_a_stream_ends_at_once(server: RunningServer) -> None:
@@ -167,7 +168,7 @@ def test_the_list_goes_on_page_by_page(server: RunningServer) -> None:
     assert seen == [run["run_id"] for run in everything["runs"]]
     assert len(seen) >= 3
     assert server.get("/api/runs?status=cancelled&q=orrin").json["runs"] == []
-    assert server.get("/api/runs?surface=mcp").json["runs"] == []
+    assert server.get("/api/runs?surface=mcp&q=orrin").json["runs"] == []
 
 
 # Models that hang

@@ -234,16 +234,17 @@ def test_whoever_leaves_an_answer_stops_its_model(modelled: tuple[RunningServer,
     assert reply.status == 200
 
 
-def test_chat_and_deep_runs_wait_for_the_web(server: RunningServer) -> None:
+def test_chat_and_deep_runs_answer_from_the_corpus_where_no_provider_is_set(server: RunningServer) -> None:
     for profile in ("chat", "deep"):
-        reply = server.post("/api/runs", {"question": QUESTION, "profile": profile})
-        assert (reply.status, reply.code) == (503, "unavailable")
+        done = server.finished(server.start_run(QUESTION, profile=profile))
+        assert (done["profile"], "no_search_provider" in done["warnings"]) == (profile, True)
     for body in (
         {"message": QUESTION},
         {"messages": [{"role": "user", "content": QUESTION}], "mode": "deep_research", "conversation_id": "c-1"},
     ):
-        reply = server.post("/v1/chat/messages", body)
-        assert (reply.status, reply.code) == (503, "unavailable")
+        with server.stream("/v1/chat/messages", method="POST", body=body) as answer:
+            *_, last = read_events(answer)
+        assert (last.name, last.data["profile"]) == ("done", "deep" if "mode" in body else "chat")
     nobody: tuple[Any, ...] = (
         {},
         {"message": " "},
@@ -255,12 +256,10 @@ def test_chat_and_deep_runs_wait_for_the_web(server: RunningServer) -> None:
     assert server.post("/v1/chat/messages", {"message": "x", "mode": "magic"}).status == 422
 
 
-def test_services_that_are_not_there_say_so(server: RunningServer) -> None:
-    run_id = server.start_run()
-    server.finished(run_id)
-    assert server.get("/api/evals").status == 503
-    assert server.get("/api/evals/some-report").code == "unavailable"
-    assert server.post("/api/evals/run", {}).status == 503
-    assert server.post(f"/api/runs/{run_id}/eval-case").status == 503
+def test_what_is_not_enabled_or_not_kept_yet_says_so(server: RunningServer) -> None:
+    assert server.get("/api/evals").json["reports"] == []
+    assert server.get("/api/evals/20260105T101500-0a1b2c3d").code == "not_found"
+    nothing = server.post("/api/evals/run", {"kind": "research"})
+    assert (nothing.status, nothing.code) == (409, "conflict")
     note = server.post("/api/notes/research", {"path": "Lamp.md", "dry_run": True})
     assert (note.status, note.code) == (403, "disabled")

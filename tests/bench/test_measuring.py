@@ -30,6 +30,11 @@ def test_the_memory_of_whoever_measures_does_not_count() -> None:
     assert 1 < usage.peak_mb < 100
 
 
+def test_a_program_is_measured_as_an_install_has_it_with_its_modules_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert run_measured([sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"]).output == "False\n"
+
+
 def test_wall_clocks_compare_only_where_others_took_little_and_alike() -> None:
     def usage(others: float) -> Usage:
         return Usage(wall=1, cpu=1, peak_mb=1, largest_process_mb=1, others=others, output="")

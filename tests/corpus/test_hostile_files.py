@@ -14,9 +14,9 @@ import pytest
 from citewell.app import Engine, SystemClock
 from citewell.corpus.importers.registry import documents_in
 from citewell.corpus.indexing import prepare_document
-from citewell.corpus.reader_pool import MEMORY_BYTES
 from citewell.domain.errors import BadInput, Unreadable
 from citewell.domain.library import AddReport
+from citewell.readers.process_pool import MEMORY_BYTES
 from citewell.settings import Settings
 from corpus.hostile_files import NAUGHTY, REPEATED, hostile_files
 

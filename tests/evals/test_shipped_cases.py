@@ -12,8 +12,14 @@ from citewell.domain.queries import FamilyName
 from citewell.evals.case_files import load_cases
 from citewell.evals.sample import sample_corpus
 
-FILES = load_cases([Path(__file__).parents[2] / "evals" / "cases"])
-CASES = [one.case for file in FILES for one in file.cases]
+EVALS = Path(__file__).parents[2] / "evals"
+NOTES = EVALS / "real_notes" / "notes"
+EVERY = load_cases([EVALS / "cases"])
+FILES = [file for file in EVERY if file.corpus == "sample"]
+ASKED = [one.case for file in FILES for one in file.cases]
+CASES = [case for case in ASKED if case.brief is None]
+BRIEFS = [case for case in ASKED if case.brief is not None]
+ON_REAL_NOTES = [one.case for file in EVERY if file.corpus != "sample" for one in file.cases]
 
 
 def test_there_are_sixty_and_more_over_all_nine_families() -> None:
@@ -23,9 +29,15 @@ def test_there_are_sixty_and_more_over_all_nine_families() -> None:
     assert min(counts.values()) >= 5
 
 
-def test_every_one_is_asked_of_the_sample_without_a_planner_and_says_why_it_is_there() -> None:
-    assert {file.corpus for file in FILES} == {"sample"}
-    assert [case.id for case in CASES if case.disable_planner is not True or not case.note] == []
+def test_every_one_is_asked_without_a_planner_and_says_why_it_is_there() -> None:
+    assert {file.corpus for file in EVERY} == {"sample", "../real_notes/notes"}
+    every = [*CASES, *ON_REAL_NOTES]
+    assert [case.id for case in every if case.disable_planner is not True or not case.note or not case.family] == []
+
+
+def test_briefs_are_graded_by_what_they_must_claim() -> None:
+    assert len(BRIEFS) >= 2
+    assert [case.id for case in BRIEFS if case.brief is None or not case.brief.expected_claims] == []
 
 
 def test_follow_ups_tags_refusals_and_false_statements_are_among_them() -> None:
@@ -48,3 +60,21 @@ def test_every_key_is_one_of_the_sample(engine: Engine) -> None:
         pass
     wanted = {key for case in CASES for key in keys_of(case)}
     assert [key for key in sorted(wanted) if engine.corpus.find(key) is None] == []
+
+
+def test_real_notes_are_asked_for_properties_tables_steps_what_they_lack_and_what_is_false() -> None:
+    assert len(ON_REAL_NOTES) >= 15
+    assert sum(case.expect_answer_status == "no_evidence" for case in ON_REAL_NOTES) >= 5
+    assert sum(bool(case.forbid_supported) for case in ON_REAL_NOTES) >= 5
+    for what in ("propert", "table", "list", "orders"):
+        assert any(what in case.note for case in ON_REAL_NOTES), what
+
+
+def test_every_note_that_a_case_names_is_in_the_slice_and_its_licence_beside_it() -> None:
+    named = {key for case in ON_REAL_NOTES for key in (*keys_of(case), *(gold.path for gold in case.gold))}
+    assert [path for path in sorted(named) if not (NOTES / path).is_file()] == []
+    folders = {path.name for path in NOTES.iterdir()} - {"added"}
+    assert {path.name.split("-")[0] for path in (EVALS / "real_notes" / "licences").iterdir()} == folders
+    assert sum(path.stat().st_size for path in (EVALS / "real_notes").rglob("*") if path.is_file()) <= 300_000
+    told = (EVALS / "real_notes" / "README.md").read_text("utf-8")
+    assert [name for name in sorted(folders) if f"| `{name}` |" not in told] == []

@@ -20,8 +20,9 @@ from citewell.evals.case_files import load_cases
 from citewell.evals.report_files import html_report, junit_report
 from citewell.evals.suite import SuiteOptions, run_suite
 from citewell.settings import Settings
-from runner.scripted_runs import plans
-from support.model_script import says
+from citewell.surfaces.cli.eval_pages import print_eval_report
+from runner.scripted_runs import mark, plans
+from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 
 NOTES = {
@@ -103,7 +104,7 @@ FAILS: dict[str, Any] = {
     "gold": [{"path": "ferry.md"}],
     "answerable": False,
 }
-# Asked of what lacks the term, and of an answer that a model wrote.
+# Asked of what lacks the term, of an answer that a model wrote, and of a planner that fails.
 FAILS_ELSEWHERE = {"forbid_missing_terms", "max_unsupported_rate"}
 
 
@@ -165,6 +166,82 @@ def test_both_arms_run_where_a_model_plans(tmp_path: Path, corpus: Engine) -> No
     assert (arms["planner_on"].status, arms["planner_on"].failures) == ("passed", ())
     assert arms["planner_off"].status == "passed"
     assert arms["planner_off"].not_checked == ("expect_planner",)
+
+
+def test_what_a_planner_failed_with_is_compared_and_the_plan_of_rules_is_used(tmp_path: Path, corpus: Engine) -> None:
+    with ScriptedModelServer(says("I would rather not.")) as server:
+        settings = replace(corpus.settings, planner_model="openai:test", model_base_url=server.base_url)
+        case = {"question": QUESTION, "disable_planner": False, "expect_source_keys": [LAMP]}
+        cases = [
+            {**case, "id": "right", "expect_planner_error_contains": "JSON"},
+            {**case, "id": "wrong", "expect_planner_error_contains": "no such error"},
+        ]
+        report = suite(tmp_path, settings, cases, "mcp")
+    told = {case.id: case.arms[1] for case in report.cases}
+    assert (told["right"].status, told["wrong"].status) == ("passed", "failed")
+    assert [one.assertion for one in told["wrong"].failures] == ["expect_planner_error_contains"]
+    assert told["right"].planner is not None
+    assert told["right"].planner.status == "planner_failed_deterministic_used"
+
+
+def test_sentences_that_nothing_supports_are_counted_against_an_answer(tmp_path: Path, corpus: Engine) -> None:
+    def script(request: ModelRequest) -> Reply:
+        good = mark(request, "burned colza oil")
+        return says(f"The lamp of Holm burned colza oil until 1871 {good}. Whales were hunted for it in Norway {good}.")
+
+    with ScriptedModelServer(script) as server:
+        settings = replace(corpus.settings, model="openai:test", model_base_url=server.base_url)
+        case = {"question": QUESTION, "disable_planner": True}
+        cases = [{**case, "id": str(rate), "max_unsupported_rate": rate} for rate in (0.0, 1.0)]
+        report = suite(tmp_path, settings, cases)
+    assert {case.id: [one.assertion for one in case.arms[0].failures] for case in report.cases} == {
+        "0.0": ["max_unsupported_rate"],
+        "1.0": [],
+    }
+
+
+def test_a_failed_case_shows_both_arms_with_their_plans_and_signals(
+    tmp_path: Path, corpus: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply = json.dumps({"variants": ["colza lamp fuel"], "concepts": []})
+    with ScriptedModelServer(plans(says(reply), "")) as server:
+        settings = replace(corpus.settings, planner_model="openai:test", model_base_url=server.base_url)
+        question = "How did they come to keep the lamp of Holm lit, and with which oil?"
+        case = {"question": question, "expect_query_variants": ["colza lamp fuel"]}
+        report = suite(tmp_path, settings, [case], "mcp")
+    assert [(arm.arm, arm.status) for arm in report.cases[0].arms] == [
+        ("planner_off", "failed"),
+        ("planner_on", "passed"),
+    ]
+    assert all(arm.top and arm.top[0].signals and arm.planner for arm in report.cases[0].arms)
+    print_eval_report(report)
+    printed = capsys.readouterr().out
+    page = html_report(report).decode()
+    for told in ("planner off", "planner on", "openai:test"[7:], "deterministic"):
+        assert told in printed
+        assert told in page
+    assert printed.count("base ") >= 2
+    assert page.count("<th>signals") == 2
+
+
+def test_a_case_that_is_known_to_fail_is_told_and_not_counted_until_it_passes(
+    tmp_path: Path, corpus: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = {"question": QUESTION, "disable_planner": True, "known_failing": "whales are not in it"}
+    cases: list[dict[str, Any]] = [
+        {**case, "id": "still", "expect_text": ["whale"]},
+        {**case, "id": "fixed", "expect_text": ["colza"]},
+    ]
+    report = suite(tmp_path, corpus.settings, cases)
+    assert {one.id: one.status for one in report.cases} == {"still": "known_failing", "fixed": "passed"}
+    assert (report.passed, report.failed, report.known_failing, report.now_passing) == (1, 0, 1, ("fixed",))
+    print_eval_report(report)
+    printed = capsys.readouterr().out
+    assert "known to fail: still: whales are not in it" in printed
+    assert "passes now: fixed: take out its known_failing" in printed
+    skipped = list(ElementTree.fromstring(junit_report(report)).iter("skipped"))
+    assert [one.attrib["message"] for one in skipped] == ["known to fail: whales are not in it"]
+    assert "Known to fail, and passing now" in html_report(report).decode()
 
 
 def test_a_run_of_a_case_leaves_a_trace_that_the_report_names(tmp_path: Path, corpus: Engine) -> None:

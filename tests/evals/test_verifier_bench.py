@@ -40,7 +40,6 @@ def test_the_report_counts_catches_and_false_alarms(tmp_path: Path, capsys: pyte
     assert (report["precision"], report["recall"], report["false_alarm_rate"]) == (0.6667, 1.0, 0.5)
     assert report["f1"] == 0.8
     assert set(report["auroc"]) == {"refuted", "unsupported"}
-    assert report["embeddings"] is False
 
 
 def test_a_label_that_is_not_there_has_no_auroc(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

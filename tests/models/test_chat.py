@@ -73,6 +73,7 @@ def test_how_a_reply_ended_is_said(model: str, is_streamed: bool, finish: str, s
     assert (reply.text, reply.finish) == ("The sea", seen)
 
 
+@pytest.mark.attack("M7")
 @ways
 def test_a_refusal_is_no_answer(is_streamed: bool) -> None:
     with ScriptedModelServer(Reply(refusal="I cannot help with that.")) as server:
@@ -80,6 +81,7 @@ def test_a_refusal_is_no_answer(is_streamed: bool) -> None:
     assert (reply.text, reply.finish) == ("I cannot help with that.", "refusal")
 
 
+@pytest.mark.attack("M7")
 @both
 @ways
 def test_an_empty_reply_is_empty(model: str, is_streamed: bool) -> None:
@@ -181,6 +183,7 @@ def _knows_json_mode(request: ModelRequest) -> Reply:
     return fails(422, "json_schema is not supported") if format == "json_schema" else says('{"queries":["tide"]}')
 
 
+@pytest.mark.attack("M8")
 @both
 @ways
 def test_a_model_without_json_mode_is_asked_in_words_and_remembered(model: str, is_streamed: bool) -> None:

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 # `make test` installs them; `make quick` may do without.
 
 
+@pytest.mark.attack("M1")
 @both
 @ways
 def test_a_refused_connection_is_named_with_what_to_do(model: str, is_streamed: bool) -> None:
@@ -38,6 +39,7 @@ def test_a_refused_connection_is_named_with_what_to_do(model: str, is_streamed: 
     assert (failed.attempts, len(naps.taken), failed.cost_usd) == (3, 2, 0.0)
 
 
+@pytest.mark.attack("M1")
 @both
 @ways
 def test_a_silent_server_is_left_in_time(model: str, is_streamed: bool) -> None:
@@ -47,6 +49,7 @@ def test_a_silent_server_is_left_in_time(model: str, is_streamed: bool) -> None:
     assert failed.problem == "timeout"
 
 
+@pytest.mark.attack("M1")
 @both
 def test_a_stream_that_stalls_is_left(model: str) -> None:
     with ScriptedModelServer(stalls("The sea")) as server:
@@ -120,6 +123,7 @@ def test_a_prompt_that_does_not_fit_is_told_from_other_refusals(status: int, sai
         assert len(server.requests) == 1
 
 
+@pytest.mark.attack("X2")
 def test_what_a_provider_says_is_cut_short_and_cleaned() -> None:
     said = f"\x1b[31mbad key {KEY} and sk-abcdefghijklmnop1234\n" + "x" * 5_000
     with ScriptedModelServer(fails(400, said)) as server:
@@ -129,6 +133,7 @@ def test_what_a_provider_says_is_cut_short_and_cleaned() -> None:
     assert len(message) < 450
 
 
+@pytest.mark.attack("M2")
 @both
 @ways
 def test_a_fault_that_passes_is_waited_for(model: str, is_streamed: bool) -> None:
@@ -139,6 +144,7 @@ def test_a_fault_that_passes_is_waited_for(model: str, is_streamed: bool) -> Non
     assert naps.taken == [0.5, 3.25]
 
 
+@pytest.mark.attack("M2")
 @pytest.mark.parametrize(
     ("headers", "wait"),
     [
@@ -157,6 +163,7 @@ def test_the_wait_an_endpoint_asks_for_is_kept(headers: dict[str, str], wait: fl
     assert naps.taken == [wait]
 
 
+@pytest.mark.attack("M2")
 @pytest.mark.parametrize("value", ["86400", "1e30", "Fri, 01 Jan 2027 00:00:00 GMT"])
 def test_a_wait_beyond_the_time_of_the_call_fails_at_once(value: str) -> None:
     naps = Naps()
@@ -180,6 +187,7 @@ def test_an_empty_account_is_not_asked_again() -> None:
         assert (failure(server.base_url).problem, len(server.requests)) == ("rate_limited", 1)
 
 
+@pytest.mark.attack("M3")
 @both
 @ways
 def test_a_cut_reply_is_never_a_success(model: str, is_streamed: bool) -> None:
@@ -197,6 +205,7 @@ def test_a_stream_that_ends_without_an_ending_was_cut(model: str) -> None:
         assert failure(server.base_url, model=model, is_streamed=True).problem == "cut_stream"
 
 
+@pytest.mark.attack("M3")
 @both
 @ways
 def test_an_error_inside_a_success_is_an_error(model: str, is_streamed: bool) -> None:
@@ -221,6 +230,7 @@ def test_an_error_that_passes_is_tried_again_before_any_text(model: str, is_stre
         assert ask(server.base_url, model=model, is_streamed=is_streamed, naps=Naps()).attempts == 2
 
 
+@pytest.mark.attack("M3")
 @pytest.mark.parametrize(
     "event",
     [
@@ -251,6 +261,7 @@ def test_content_of_an_odd_type_does_no_harm(content: str) -> None:
         assert ask(server.base_url).text in ("", "Tides.")
 
 
+@pytest.mark.attack("M5")
 @both
 @ways
 def test_endless_output_is_stopped(model: str, is_streamed: bool) -> None:
@@ -261,6 +272,7 @@ def test_endless_output_is_stopped(model: str, is_streamed: bool) -> None:
     assert len(failed.partial_text) < 5_000
 
 
+@pytest.mark.attack("M5")
 def test_a_line_that_never_ends_is_stopped() -> None:
     with ScriptedModelServer(sends(*([b"data: " + b"x" * 100_000] * 30))) as server:
         assert failure(server.base_url, is_streamed=True).problem == "endless"

@@ -10,7 +10,7 @@ import pytest
 
 from citewell.domain.answers import Entails
 from citewell.domain.errors import BadInput, Unavailable
-from citewell.domain.ports import ClaimPair
+from citewell.domain.judging import ClaimPair
 from citewell.models.classes import Meaning, UnknownClasses, combined, meanings_of
 from citewell.models.entailment import MAX_PAIRS, OnnxEntailment
 from citewell.models.text_windows import windows

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.domain.errors import WorkFailed
-from citewell.domain.ports import ClaimPair
+from citewell.domain.judging import ClaimPair
 from citewell.models.catalogue import catalogue
 from citewell.models.downloading import Downloads
 from citewell.models.entailment import OnnxEntailment

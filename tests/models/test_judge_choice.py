@@ -1,9 +1,7 @@
-"""Which judge and reader are used, and what `doctor` says of them; a search loads nothing of either."""
+"""Which judge and reader are used, and what `doctor` says of them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,34 +53,3 @@ def test_a_folder_that_cannot_be_used_is_a_warning_with_the_way_out(tmp_path: Pa
         assert "has no model.onnx" in check.detail
         assert "by rules alone" in check.detail
     assert "CITEWELL_JUDGE=off" in found["judge"].fix
-
-
-def test_a_search_loads_nothing_of_judge_reader_and_servers(tmp_path: Path) -> None:
-    """Not even where a folder is named: only a run that has something to ask opens it."""
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "Lamp.md").write_text("# Lamp\nLit by Pell.", "utf-8")
-    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="off"))
-    for _ in engine.add(tmp_path / "vault"):
-        pass
-    engine.close()
-    arguments = ["--data-dir", str(tmp_path / "data"), "search", "lamp", "--mode", "lexical", "--json"]
-    ours = [f"citewell.models.{name}" for name in ("judges", "onnx_folder", "entailment", "span_reader", "classes")]
-    never = [
-        "onnxruntime",
-        "tokenizers",
-        "mcp",
-        "mcp_types",
-        "starlette",
-        "pydantic",
-        "citewell.surfaces.mcp",
-        "citewell.domain.answers",
-        "citewell.synthesis.judging",
-        *ours,
-    ]
-    program = (
-        "import sys; from citewell.surfaces.cli.main import run\n"
-        f"assert run({arguments}) == 0\n"
-        f"print([name for name in {never} if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stderr.strip().splitlines()[-1] == "[]"

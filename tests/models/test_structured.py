@@ -43,6 +43,7 @@ def test_commas_and_brackets_inside_of_texts_are_left_alone() -> None:
     assert read_json('{"queries":["a,]","{,}","\\",}"]}', Plan).queries == ["a,]", "{,}", '",}']
 
 
+@pytest.mark.attack("M4")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -69,6 +70,7 @@ def test_what_is_no_plan_is_refused_with_the_reason(text: str, reason: str) -> N
     assert len(error.value.reason) < 400
 
 
+@pytest.mark.attack("M4")
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.domain.errors import BadInput
-from citewell.planning.normalizer import check_question, normalize, strip_filler, tag_queries
+from citewell.planning.normalizer import (
+    check_question,
+    normalize,
+    strip_filler,
+    tag_queries,
+    without_filler_before,
+    without_filler_behind,
+)
+from citewell.planning.vocabulary import FILLER_ENDS, FILLER_STARTS
 
 
 @pytest.mark.parametrize(
@@ -62,3 +72,13 @@ def test_empty_and_enormous_questions_are_refused(question: str) -> None:
 @given(st.text(st.characters(codec="utf-8"), max_size=200))
 def test_normalising_never_fails_and_is_deterministic(question: str) -> None:
     assert normalize(question) == normalize(question)
+
+
+_FILLER_WORDS = sorted({*re.findall("[a-z]+", FILLER_STARTS + FILLER_ENDS), "tides", "I'd", "so-called"})
+
+
+@given(st.lists(st.sampled_from(_FILLER_WORDS), max_size=8))
+def test_what_spares_the_patterns_never_changes_what_they_strip(words: list[str]) -> None:
+    asked = " ".join(words)
+    assert without_filler_before(asked) == re.sub(FILLER_STARTS, "", asked, count=1)
+    assert without_filler_behind(asked) == re.sub(FILLER_ENDS, "", asked, count=1)

@@ -28,6 +28,20 @@ def test_names_are_anchors_words_are_content_and_question_words_are_intent() -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("plasma lactate of more than 5mmol/L", set()),
+        ("what limits I/O in A/B testing?", set()),
+        ("subjects with 25(OH)D levels above 75", set()),
+        ("protein kinase (AMPK) and vitamin D by Ada Lovelace", {"AMPK", "D", "Ada Lovelace"}),
+        ("routes over TCP/IP in the US/Canada", {"TCP", "IP", "US", "Canada"}),
+    ],
+)
+def test_letters_of_units_and_formulas_are_no_names(question: str, names: set[str]) -> None:
+    assert {name for name, (role, _) in concepts(question).items() if role == "anchor"} == names
+
+
 def test_protected_anchors_say_what_they_are() -> None:
     found = plan('"datum shift" @rossbench #gauge note:vault/a').concepts
     assert {concept.protected for concept in found} == {"phrase", "handle", "tag", "source_key"}

@@ -48,6 +48,23 @@ def test_a_variant_that_says_less_than_the_question_comes_behind_all_it_found() 
     ]
 
 
+def test_a_phrase_reaches_no_farther_than_the_question_it_is_part_of() -> None:
+    """Words that stand together score more than words do: that is no reason to count the question's own rows less."""
+    name = Variant("phrase", "president of egypt", 0.8)
+    asked = Results(ORIGINAL, [found("a", 10), found("b", 5)], 10)
+    fused = fuse([asked, Results(name, [found("b", 16)], 16)])
+    assert [(row.candidate.document.source_key, row.base) for row in fused] == [("a", 1.0), ("b", 0.8)]
+
+
+def test_a_title_that_has_words_of_the_question_only_decides_between_equals() -> None:
+    """Its words are in the base already, and count twice there."""
+    wanted = (Concept("lamp", "content", True, ("lamp",)),)
+    titled = weigh(0.5, ["original"], wanted, frozenset({"lamp"}), frozenset({"lamp"}))
+    better = weigh(0.51, ["original"], wanted, frozenset({"lamp"}), frozenset())
+    equal = weigh(0.5, ["original"], wanted, frozenset({"lamp"}), frozenset())
+    assert better.score > titled.score > equal.score
+
+
 def test_a_row_with_everything_required_beats_one_with_a_higher_base() -> None:
     wanted = (Concept("lamp", "content", True, ("lamp",)), Concept("Pell", "anchor", True, ("pell",), "phrase"))
     complete = weigh(0.8, ["original"], wanted, frozenset({"lamp", "Pell"}), frozenset())

@@ -45,6 +45,14 @@ def test_slips_are_counted_up_to_a_limit(first: str, second: str, slips: int) ->
     assert distance(first, second, 2) == distance(second, first, 2) == slips
 
 
+def test_a_short_word_with_another_letter_is_another_word() -> None:
+    known = [("wife", 3), ("long", 5), ("lamp", 1)]
+    assert [one.form for one in nearest(["wifi"], known)] == []
+    assert [one.form for one in nearest_beginnings("wifi", known)] == []
+    assert [one.form for one in nearest(["lnog"], known)] == ["long"]
+    assert [one.form for one in nearest(["lamb", "lampp"], known)] == ["lamp"]
+
+
 @given(st.text("abcд", max_size=9), st.text("abcд", max_size=9))
 def test_the_band_leaves_out_nothing_that_counts(first: str, second: str) -> None:
     assert distance(first, second, 2) == min(3, _all_cells(first, second))
@@ -65,12 +73,12 @@ def _all_cells(first: str, second: str) -> int:
 
 
 def test_nearest_first_then_the_same_first_letter_then_the_commonest() -> None:
-    known = [("clamp", 90), ("lump", 2), ("limp", 7), ("lamps", 1), ("tower", 50)]
-    assert [near.form for near in nearest(["lamp"], known)] == ["limp", "lump", "lamps", "clamp"]
+    known = [("clamps", 90), ("lumps", 2), ("limps", 7), ("lampst", 1), ("tower", 50)]
+    assert [near.form for near in nearest(["lamps"], known)] == ["limps", "lumps", "lampst", "clamps"]
     assert nearest(["mention"], [("mannion", 9)]) == []
 
 
-@given(st.text("abcд", min_size=4, max_size=10), st.lists(st.text("abcд", min_size=3, max_size=11), max_size=6))
+@given(st.text("abcд", min_size=5, max_size=10), st.lists(st.text("abcд", min_size=3, max_size=11), max_size=6))
 def test_no_word_within_reach_is_passed_over(form: str, words: list[str]) -> None:
     reach = {word: min(2 if len(word) > 7 else 1, 2 if len(form) > 7 else 1) for word in words}
     expected = {word for word, most in reach.items() if 0 < _all_cells(form, word) <= most}

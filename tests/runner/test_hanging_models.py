@@ -18,6 +18,7 @@ from citewell.database.sqlite import fetch_value
 from citewell.domain.library import AddReport
 from citewell.domain.runs import Control, ModelChoice, RunResult
 from citewell.settings import Settings
+from conftest import sqlite_runs
 from durability.programs import command, run
 from runner.scripted_runs import QUESTION
 from runner.test_runs import NOTES
@@ -58,7 +59,7 @@ def assert_prompt(engine: Engine, run_id: str, control: Control) -> RunResult:
     assert seen.body["observation"]["type"] == {"cancel": "CancelRequested", "finish": "FinishRequested"}[control]
     result = engine.runs.result(run_id)
     assert result.metrics.seconds - seen.body["elapsed"] < PROMISED_SECONDS
-    reader = engine.run_store.database.reader()
+    reader = sqlite_runs(engine).database.reader()
     asked = fetch_value(reader, "SELECT at FROM controls WHERE run_id = ? AND control = ?", (run_id, control))
     took = (datetime.fromisoformat(finished.at) - datetime.fromisoformat(str(asked))).total_seconds()
     print(f"{control}: {took:.3f} s from the request to the end")

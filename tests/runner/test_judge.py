@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from citewell.domain.evidence import UNLIKELY
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from citewell.app import Engine
+from citewell.domain.decisions import CoverageJudged
+from citewell.domain.events import DecisionMade, RunEvent
+from citewell.domain.evidence import UNLIKELY, EvidenceRow
+from citewell.domain.library import AddReport
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import JudgeResult
 from citewell.runner.judge import judge
 from runner.plays import pack, row
+from runner.test_runs import ask
 
 
 def judged(found: ResearchPack, *, retries: int = 1, expansions: int = 1, tried: tuple[str, ...] = ()) -> JudgeResult:
@@ -68,3 +77,89 @@ def test_rows_that_carry_the_words_apart_from_any_answer_are_not_enough_and_say_
     assert result.answerability.probability < UNLIKELY
     assert result.verdict == "weak_evidence"
     assert "the rows speak of the subject, but" in result.reason
+
+
+def judgements(events: list[RunEvent]) -> list[CoverageJudged]:
+    decisions = [event.event.decision for event in events if isinstance(event.event, DecisionMade)]
+    return [decision for decision in decisions if isinstance(decision, CoverageJudged)]
+
+
+def tagged_with(found: ResearchPack, *rows: EvidenceRow) -> ResearchPack:
+    return replace(found, exact_tag_evidence=rows)
+
+
+def noting(found: ResearchPack, note: str) -> ResearchPack:
+    return replace(found, coverage=replace(found.coverage, recall_note=note))
+
+
+def test_a_tag_alone_is_weak_evidence_where_text_is_needed() -> None:
+    without, with_tag = judged(pack()), judged(tagged_with(pack(), row("note:tagged")))
+    assert (without.verdict, with_tag.verdict) == ("no_evidence", "weak_evidence")
+    assert (with_tag.retry_action, with_tag.missing_concepts) == ("focused_retry", ("lit", "lamp"))
+    assert [(weak.source_key, weak.reason) for weak in with_tag.weak_rows] == [
+        ("note:tagged", "found by its tag alone")
+    ]
+    assert "only a tag" in with_tag.reason
+
+
+def test_after_the_retry_a_tagged_document_is_where_to_look_next() -> None:
+    result = judged(tagged_with(pack(), row("note:tagged")), retries=0)
+    assert (result.retry_action, result.expansion_lookup) == ("related_expansion", "note:tagged")
+    lacking = tagged_with(pack(row("note:a", "lamp")), row("note:tagged"))
+    assert judged(lacking, tried=("lit",)).expansion_lookup == "note:tagged"
+
+
+def test_a_tag_is_enough_where_nothing_but_the_tag_is_asked_for() -> None:
+    question = "what is tagged #lamp"
+    assert judged(pack(question=question)).verdict == "no_evidence"
+    assert judged(tagged_with(pack(question=question), row("note:a"))).verdict == "enough_evidence"
+
+
+def test_a_tagged_document_that_its_words_found_too_is_judged_by_its_words() -> None:
+    found = pack(row("note:a", "lamp", "lit"))
+    assert judged(tagged_with(found, row("note:a"))) == judged(found)
+
+
+def test_a_recall_note_without_direct_evidence_is_worth_one_retry_of_rows_that_look_enough() -> None:
+    question = "What did Josiah Pell say about the oil lamp wick?"
+    found = pack(row("note:a", "Josiah Pell", "oil", "lamp"), question=question)
+    assert judged(found).verdict == "enough_evidence"
+    noted = noting(found, "1 of 1 matching documents are shown. No direct evidence for: wick.")
+    result = judged(noted)
+    assert (result.verdict, result.retry_action, result.retry_variant) == (
+        "weak_evidence",
+        "focused_retry",
+        "Josiah Pell wick",
+    )
+    assert "recall note" in result.reason
+    assert judged(noted, retries=0).verdict == "enough_evidence"
+
+
+def test_a_run_says_that_only_tags_match_and_looks_again(
+    vault: Callable[[dict[str, str | bytes]], Path], add_path: Callable[..., AddReport], engine: Engine
+) -> None:
+    notes: dict[str, str | bytes] = {
+        "Panels.md": "---\ntags: [renewableenergy]\n---\nThe panels on the roof were cleaned in May.",
+        "Bread.md": "Flour and water, a pinch of salt.",
+    }
+    add_path(vault(notes))
+    events, result = ask(engine, "renewable energy")
+    first = judgements(events)[0]
+    assert (first.verdict, first.retry_action) == ("weak_evidence", "focused_retry")
+    assert "only a tag of the question" in first.reason
+    assert result.answer_status == "no_evidence"
+
+
+def test_a_run_tries_again_what_its_recall_note_misses(
+    vault: Callable[[dict[str, str | bytes]], Path], add_path: Callable[..., AddReport], engine: Engine
+) -> None:
+    notes: dict[str, str | bytes] = {
+        "Lamp.md": "Josiah Pell trimmed the oil lamp of the tower each evening before he lit the oil lamp.",
+        "Walk.md": "Walked to the shop.",
+    }
+    add_path(vault(notes))
+    events, result = ask(engine, "Did Josiah Pell trim the oil lamp of the tower with shears?")
+    assert result.pack is not None
+    assert "No direct evidence for: shears." in result.pack.coverage.recall_note
+    assert judgements(events)[0].retry_action == "focused_retry"
+    assert "Josiah Pell shears" in result.explored.queries_tried

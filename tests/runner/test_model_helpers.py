@@ -15,6 +15,7 @@ from runner.scripted_runs import (
     GOOD,
     QUESTION,
     Bench,
+    decisions,
     plans,
     writes,
 )
@@ -105,6 +106,31 @@ def test_a_reviewer_cannot_lift_a_verdict(bench: Bench) -> None:
 
     _, result, _ = bench.run(insists, review_model="openai:test")
     assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+
+
+def test_a_reviewer_is_asked_of_what_is_not_proven_and_its_opinion_stands_apart(bench: Bench) -> None:
+    opinions = [
+        {"sentence": 1, "opinion": "not_said", "why": "proven, so none of its business"},
+        {"sentence": 2, "opinion": "said", "why": "900 pounds is in the ledger"},
+        {"sentence": 7, "opinion": "said", "why": ""},
+    ]
+    review = reviews(json.dumps({"doubts": [], "opinions": opinions}))
+
+    def insists(request: ModelRequest) -> Reply:
+        if "You check an answer" in request.prompt:
+            return review(request)
+        return writes(f"{GOOD} The oil cost 900 pounds {{oil}}.")(request)
+
+    events, result, requests = bench.run(insists, review_model="openai:test")
+    assert [(one.sentence, one.opinion, one.why, one.model) for one in result.opinions] == [
+        (2, "said", "900 pounds is in the ledger", "openai:test")
+    ]
+    assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+    assert "900 pounds is in the ledger" not in result.answer
+    (asked,) = [request for request in requests if "You check an answer" in request.prompt]
+    assert "2. The oil cost 900 pounds. (not proven)" in asked.prompt
+    assert "1859. (not proven)" not in asked.prompt
+    assert decisions(events, "reviewed") == [{"doubts": [], "opinions": ["2: said"]}]
 
 
 @pytest.mark.parametrize("reply", ["all fine!", fails(500), fails(401)], ids=["unreadable", "5xx", "wrong key"])

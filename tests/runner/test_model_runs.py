@@ -79,6 +79,7 @@ def test_what_is_not_proven_is_marked_and_costs_no_repair(bench: Bench) -> None:
     assert "The oil cost 900 pounds." in displayed(events)[0]
 
 
+@pytest.mark.attack("M6")
 @pytest.mark.parametrize("marks", ["[0]", "[99]", "[99.3]"])
 def test_a_citation_out_of_range_is_repaired_or_fails_verification(bench: Bench, marks: str) -> None:
     wrong = f"Josiah Pell lit the lamp {marks}."
@@ -91,6 +92,7 @@ def test_a_citation_out_of_range_is_repaired_or_fails_verification(bench: Bench,
     assert displayed(events)[0] == []
 
 
+@pytest.mark.attack("M6")
 def test_a_citation_of_the_wrong_source_is_set_right_where_another_says_it(bench: Bench) -> None:
     _, result, requests = bench.run(writes("Josiah Pell lit the lamp on 14 November 1859 {oil}."))
     (sentence,) = result.sentences
@@ -101,6 +103,7 @@ def test_a_citation_of_the_wrong_source_is_set_right_where_another_says_it(bench
     assert result.flow.holds
 
 
+@pytest.mark.attack("M8")
 def test_a_small_model_that_never_cites_is_cited_by_the_engine_where_a_passage_says_it(bench: Bench) -> None:
     events, result, requests = bench.run(says("The lamp was lit by Josiah Pell. The keeper was called Erik the Red."))
     assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
@@ -194,6 +197,7 @@ def test_a_model_that_hangs_leaves_an_answer_from_what_is_there_marked_incomplet
     assert {sentence.verdict for sentence in result.sentences} == {"supported"}
 
 
+@pytest.mark.attack("M7")
 def test_an_answer_cut_off_by_its_limit_is_shown_as_such(bench: Bench) -> None:
     def reply(request: ModelRequest) -> Reply:
         return says(f"Josiah Pell lit the lamp {mark(request, 'lit by')}. The oil for the", finish="length")

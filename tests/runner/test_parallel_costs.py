@@ -62,7 +62,7 @@ class TwoCalls:
 
     def _once_replied(self, state: RunState) -> Transition:
         assert state.plan is not None
-        return waiting(state) if state.open else local._search(state, state.plan)
+        return waiting(state) if state.open else local.search(state, state.plan)
 
     def end_gathering(self, state: RunState) -> Transition:
         return local.end_gathering(state)

@@ -21,6 +21,7 @@ from citewell.domain.errors import BadInput, CitewellError, LeaseLost, Unavailab
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
+from citewell.domain.run_store import RunStore
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import new_token, this_process
@@ -30,6 +31,7 @@ from citewell.runner.driver import Driver, Perform
 from citewell.runner.playback import fold, opening_entry, replay
 from citewell.runner.result import result_of
 from citewell.settings import Settings
+from conftest import sqlite_runs
 from runner.plays import request
 
 NOTES: dict[str, str | bytes] = {
@@ -80,6 +82,7 @@ def test_what_is_not_there_is_refused_with_the_terms_tried(corpus: Engine) -> No
     assert "zirconium" in result.answer
 
 
+@pytest.mark.attack("X3")
 def test_a_trace_is_complete_and_private(corpus: Engine) -> None:
     _, result = ask(corpus)
     assert result.trace_path is not None
@@ -134,7 +137,7 @@ def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus:
 
 def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> None:
     events, result = ask(corpus)
-    database = corpus.run_store.database
+    database = sqlite_runs(corpus).database
     with database.write() as connection:
         connection.execute("DROP TRIGGER events_are_append_only")
     for event in events:
@@ -200,7 +203,7 @@ def begun(run_id: str, wanted: RunRequest) -> MemoryLog:
     return log
 
 
-def stored_copy(store: SqliteRuns, events: list[RunEvent], run_id: str, owner: str | None) -> None:
+def stored_copy(store: RunStore, events: list[RunEvent], run_id: str, owner: str | None) -> None:
     """The beginning of a run under another id, owned by somebody."""
     request_of = events[0].body["request"]
     at = "2026-01-01T00:00:00.000Z"
@@ -394,7 +397,7 @@ def test_a_changed_byte_in_a_trace_is_refused_when_the_run_is_named_by_its_id(co
 @pytest.mark.parametrize("column", ["question", "status", "tool_version"])
 def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Engine, column: str) -> None:
     _, result = ask(corpus)
-    with corpus.run_store.database.write() as connection:
+    with sqlite_runs(corpus).database.write() as connection:
         connection.execute(f"UPDATE runs SET {column} = ?", ("failed" if column == "status" else "another",))
     with pytest.raises(WorkFailed, match="was changed in the list of runs"):
         corpus.runs.replay(result.run_id)
@@ -536,7 +539,7 @@ def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none_of_the
 
 def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Engine) -> None:
     ask(corpus)
-    with corpus.run_store.database.write() as connection:
+    with sqlite_runs(corpus).database.write() as connection:
         pages = connection.pragma("page_count")
         connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
     _, result = ask(corpus)

@@ -17,7 +17,7 @@ import pytest
 from citewell.app import SystemClock
 from citewell.database.sqlite import connect
 from citewell.recording.store import SqliteRuns
-from citewell.surfaces.schemas import SCHEMA_TYPES, json_schema
+from citewell.surfaces.schemas import SCHEMA_NAMES, json_schema
 from readers.pdf_bytes import pdf_bytes
 
 pytestmark = pytest.mark.slow
@@ -72,6 +72,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     report = made.json("add", str(folder / "vault"))
     assert (report["indexed"], report["failed"], report["documents"]) == (2, 2, 2)
     return made
+
+
+def test_summaries_are_made_once_and_shown_as_derived(program: Program) -> None:
+    assert (program.json("summarize", "--all")["documents"], program.json("summarize", "--all")["documents"]) == (2, 0)
+    (shown,) = program.json("get", "note:vault/lamp", "--content-mode", "summary")["summaries"]
+    assert (shown["role"], shown["summary_kind"]) == ("item_summary", "extractive")
+    printed = program.run("get", "note:vault/lamp", "--content-mode", "summary").stdout
+    assert "The lamp was lit in 1859." in printed
+    assert "no quotation" in printed
+    assert "--all" in program.json("summarize", code=2)["error"]["fix"]
+    assert program.json("summarize", "note:vault/none", code=3)["error"]["code"] == "not_found"
 
 
 def test_every_command_prints_one_document_that_fits_its_schema(program: Program) -> None:
@@ -388,6 +399,7 @@ def test_the_demo_needs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     assert "14 November 1859" in done.stdout
     assert "Nothing you saved answers this directly" in done.stdout
     assert "citewell add" in done.stdout
+    assert "citewell serve" in done.stdout
     assert not (tmp_path / "home").exists()
 
 
@@ -409,7 +421,7 @@ def test_published_schemas_are_the_ones_in_force() -> None:
     """The files in docs/schemas are what other programs validate against."""
     folder = Path(__file__).parents[2] / "docs" / "schemas"
     published = {path.name.removesuffix(".json"): json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
-    assert published == {name: json.loads(json.dumps(json_schema(name))) for name in SCHEMA_TYPES}
+    assert published == {name: json.loads(json.dumps(json_schema(name))) for name in SCHEMA_NAMES}
 
 
 def test_topics_and_entities_read_well_and_say_what_to_do(program: Program) -> None:

@@ -201,3 +201,14 @@ def test_runs_are_listed_with_what_came_of_them(page: Page) -> None:
         ["not found", "How much did the lamp cost in Antwerp?"],
         ["answered", "When was the lamp lit by Josiah Pell?"],
     ]
+
+
+def test_a_misspelled_question_is_answered_and_says_how_it_was_read(page: Page) -> None:
+    lines = page("research", "who lit the lapm in november 1859")
+    assert lines[0].startswith("The lamp was lit by Josiah Pell on 14 November 1859. [1]")
+    assert "Read as: who lit the lamp in november 1859" in lines[-1]
+
+
+def test_a_name_that_nothing_has_is_not_read_as_another_word(page: Page) -> None:
+    lines = page("research", "When was the Lapp lit by Josiah Bell?")
+    assert not any("14 November 1859. [1]" in line for line in lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from citewell.domain.answers import PreparedSource, Verification
-from citewell.domain.evidence import LIKELY
+from citewell.domain.evidence import LIKELY, Context
 from synthesis.evidence import answer, check, lines, source
 
 
@@ -58,6 +58,37 @@ def test_a_row_of_a_table_is_read_under_the_header_of_the_table_and_quoted_with_
     assert checked.sentences[0].text == "Card: Q; Level: 2"
     assert table in checked.citations[0].quote
     assert highlighted(checked) == "| Q | 2 |"
+
+
+def test_a_row_whose_header_stands_above_the_window_is_read_under_it_and_the_header_is_its_context() -> None:
+    cut = source("| J | 1 |\n| Q | 2 |\n| K | 3 |\n", "Regicide", start=400)
+    header = Context("table_header", "| Card | Level |", replace(cut.span, chunk_id="above", start=360, end=376))
+    checked = quoted("In Regicide, which level does a Q have?", replace(cut, context=(header,)))
+    assert checked.sentences[0].text == "Card: Q; Level: 2"
+    assert checked.sentences[0].verdict == "supported"
+    assert [(one.kind, one.text) for one in checked.citations[0].context] == [("table_header", "| Card | Level |")]
+    assert (checked.citations[0].context[0].span.start, checked.citations[0].context[0].span.end) == (360, 376)
+
+
+def test_a_header_that_the_evidence_does_not_hold_is_no_quote() -> None:
+    cut = source("| J | 1 |\n| Q | 2 |\n", "Regicide", start=400)
+    header = Context("table_header", "| Card | Level |", replace(cut.span, chunk_id="above", start=360, end=376))
+    draft = answer("In Regicide, which level does a Q have?", replace(cut, context=(header,)))
+    checked = check("In Regicide, which level does a Q have?", draft, cut)
+    assert not checked.passed
+
+
+PACKING = source(
+    "What goes in which box:\n\n- Red box\n  - spanner\n  - cable ties\n- Blue box\n  - laptop\n  - flask\n"
+    "- Green box\n  - tarp\n",
+    "Packing",
+)
+
+
+def test_of_a_list_of_lists_the_branch_is_shown_that_the_question_names() -> None:
+    assert lines("What goes in the blue box?", PACKING) == ["- Blue box\n- laptop\n- flask"]
+    # The block around it is still the quote.
+    assert "Green box" in quoted("What goes in the blue box?", PACKING).citations[0].quote
 
 
 def test_a_check_box_keeps_its_state() -> None:

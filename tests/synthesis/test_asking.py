@@ -31,6 +31,10 @@ from citewell.synthesis.asking import asked
         ("Compare the two pumps.", "compare", None, ()),
         ("List the gauges on the island.", "list", None, ()),
         ("How do I bleed the radiator?", "how", None, ()),
+        ("Am I allowed to keep bees?", "yes_no", None, ()),
+        ("How far ahead should I give notice?", "how_many", "duration", ()),
+        ("leave out notes with a certain word when searching", "what", None, ()),
+        ("steps to make two whisky sours", "how", None, ()),
         ("Wohin fährt die Fähre?", "what", None, ()),
     ],
 )

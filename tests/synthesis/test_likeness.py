@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.domain.answers import Likeness
+from citewell.domain.answers import Draft, Likeness
 from citewell.synthesis.extract import extract
 from citewell.synthesis.likeness import MAX_BLOCKS, MAX_PASSAGES, texts_to_compare
 from synthesis.evidence import plan, prepared, source
@@ -13,11 +13,15 @@ NOTE = source(
 )
 
 
-def _answered(near: dict[str, float], otherwise: float) -> list[str]:
+def _draft(near: dict[str, float], otherwise: float) -> Draft:
     ready = prepared(QUESTION, [NOTE])
     texts = texts_to_compare(ready, plan(QUESTION))
     found = [next((value for part, value in near.items() if part in text), otherwise) for text in texts]
-    draft = extract(ready, plan(QUESTION), Likeness(texts, tuple(found)))
+    return extract(ready, plan(QUESTION), Likeness(texts, tuple(found)))
+
+
+def _answered(near: dict[str, float], otherwise: float) -> list[str]:
+    draft = _draft(near, otherwise)
     return [] if draft.refused else [sentence.text for sentence in draft.sentences]
 
 
@@ -26,9 +30,11 @@ def test_the_passage_that_comes_nearest_in_meaning_is_preferred() -> None:
     assert _answered({"letters": 0.9}, 0.0)[0] == "I go for a doctor of letters one day."
 
 
-def test_words_that_coincide_are_not_enough_where_the_meaning_is_another() -> None:
-    assert _answered({}, 0.8)
-    assert not _answered({}, 0.0)
+def test_an_answer_is_the_less_likely_the_farther_off_the_meaning_of_its_words_is() -> None:
+    near, far = (_draft({}, likeness).answerability for likeness in (0.8, 0.0))
+    assert near is not None
+    assert far is not None
+    assert far.probability < near.probability - 0.05
 
 
 def test_only_the_best_passages_and_their_blocks_are_compared() -> None:

@@ -1,10 +1,10 @@
-"""Words of one root, slips of the hand, and words that rule each other out."""
+"""Words of one root, and words that rule each other out."""
 
 from __future__ import annotations
 
 import pytest
 
-from citewell.synthesis.lexicon.related_words import excluding_words, misspelling_candidates, same_root_words
+from citewell.synthesis.lexicon.related_words import excluding_words, same_root_words
 from citewell.text.words import stem
 
 
@@ -37,19 +37,6 @@ def test_words_of_one_root_are_akin(asked: str, said: str) -> None:
 )
 def test_words_that_merely_look_alike_are_not_akin(asked: str, said: str) -> None:
     assert same_root_words(stems(asked), stems(said)) == frozenset()
-
-
-def test_a_mistyped_word_means_the_word_of_the_evidence_that_is_one_slip_away() -> None:
-    words = ("montcalm", "responsible", "marched", "mountain")
-    assert misspelling_candidates("moncalm", words) == {"montcalm"}
-    assert misspelling_candidates("resposible", words) == {"responsible"}
-    assert misspelling_candidates("repsonsible", words) == {"responsible"}
-
-
-def test_short_words_numbers_and_other_words_are_no_slips() -> None:
-    assert misspelling_candidates("barn", ("bark", "born")) == frozenset()
-    assert misspelling_candidates("2019", ("2018",)) == frozenset()
-    assert misspelling_candidates("demolished", ("polished", "destroyed")) == frozenset()
 
 
 @pytest.mark.parametrize(("asked", "said"), [("popular", "unpopular"), ("nonprofit", "profit"), ("fifth", "fourth")])

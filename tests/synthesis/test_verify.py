@@ -202,7 +202,11 @@ def test_a_heading_a_model_wrote_is_checked_where_it_says_something_new() -> Non
     claim = DraftSentence("The Harbour Light was first lit on 3 May 1871.", "claim", (whole(LIGHT),))
     label, told, invented = (
         DraftSentence(text, "heading")
-        for text in ("Key evidence on the Harbour Light", "First lit on 3 May 1871", "A lamp paid for by smugglers")
+        for text in (
+            "Key evidence on the Harbour Light",
+            "Harbour Light first lit on 3 May 1871",
+            "A lamp paid for by smugglers",
+        )
     )
     found = check(QUESTION, by_model(label, told, invented, claim), LIGHT).sentences
     assert [one.verdict for one in found] == ["not_a_claim", "supported", "unsupported", "supported"]

@@ -45,6 +45,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--freeze", type=int, default=0, help="lowest layers that are left as they are")
+    parser.add_argument("--bfloat16", action="store_true", help="twice as fast where the processor has it")
     parser.add_argument("--held-out", type=float, default=0.02, help="share of the rows that is never trained on")
     parser.add_argument(
         "--score-every", type=float, default=3600.0, help="seconds between scores of the held-out rows; 0: never"
@@ -94,7 +95,8 @@ class Training:
         warm = min(1.0, (self.state["step"] - self._warm_from + 1) / WARM_UP)
         for group in self.optimiser.param_groups:
             group["lr"] = self.given.rate * warm * max(LOWEST_RATE, 1 - max(0.0, self.done))
-        loss = loss_of(self.net, self.given.task, batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.given.bfloat16):
+            loss = loss_of(self.net, self.given.task, batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_([p for p in self.net.parameters() if p.requires_grad], 1.0)
         self.optimiser.step()
@@ -118,7 +120,7 @@ def tensors(batch: list[Example]) -> tuple[torch.Tensor, torch.Tensor, torch.Ten
 
 def loss_of(net: Reader, task: str, batch: list[Example]) -> torch.Tensor:
     ids, types, attended = tensors(batch)
-    span, answerable, nli = net(ids, types, attended)
+    span, answerable, nli = (head.float() for head in net(ids, types, attended))
     if task == "claims":
         return functional.cross_entropy(nli, torch.tensor([example.label for example in batch]))
     allowed = (types * attended).bool()

@@ -1,6 +1,6 @@
 """What belongs in a backup: the databases, the traces, the transcripts and the settings of a data folder.
 
-    corpus.db  runs.db  citewell.toml  research-runs/<run_id>/<file>  chat-transcripts/<name>…  manifest.json
+    corpus.db  runs.db  web.db  citewell.toml  research-runs/<run_id>/<file>  chat-transcripts/<name>…  manifest.json
 
 A name that is none of these is neither written nor accepted, so that no archive reaches outside the data folder.
 """
@@ -49,8 +49,9 @@ class StoredDatabase:
 
 CORPUS = StoredDatabase("corpus", "citewell.corpus.store.migrations", CORPUS_ID, "documents")
 RUNS = StoredDatabase("runs", "citewell.recording.migrations", RUNS_ID, "runs")
-# Runs first: what a run cites is kept in the corpus before the run is told so, and so it is in the later copy.
-DATABASES = (RUNS, CORPUS)
+PAGES = StoredDatabase("web", "citewell.corpus.store.migrations", CORPUS_ID, "documents")
+# Runs first: what a run cites is kept in the stores before the run is told so, and so it is in the later copies.
+DATABASES = (RUNS, PAGES, CORPUS)
 
 
 def is_member(name: str) -> bool:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import stat
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +42,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MADE_ON_UNIX = 3
 _COMPRESSION = 3
 _BLOCK = 1 << 20
+# Puts runs that are kept elsewhere into a file of runs, new or not, and tells which could not be read.
+Gather = Callable[[Path], tuple[Problem, ...]]
 
 
 @dataclass(slots=True)
@@ -57,14 +60,16 @@ class _Content:
     settings: bool = False
 
 
-def make_backup(data: Path, target: Path, clock: Clock, *, force: bool = False) -> BackupReport:
-    """Write everything a data folder holds to one file."""
+def make_backup(
+    data: Path, target: Path, clock: Clock, *, force: bool = False, gather: Gather | None = None
+) -> BackupReport:
+    """Write everything a data folder holds to one file, with the runs that are kept elsewhere, if any."""
     started, at = clock.monotonic(), clock.now()
-    target = _checked_target(data, target, force)
+    target = _checked_target(data, target, force, has_more=gather is not None)
     with disk_errors(f"The backup {target.name}"), workshop(target, "backup") as folder:
         check_room(target.parent, _most_bytes(data), "A backup")
         unfinished = folder / "archive"
-        content = _write_archive(data, folder, unfinished, at)
+        content = _write_archive(data, folder, unfinished, at, gather)
         _put_in_place(unfinished, target, force)
         size = target.stat().st_size
     return BackupReport(
@@ -82,8 +87,8 @@ def make_backup(data: Path, target: Path, clock: Clock, *, force: bool = False) 
     )
 
 
-def _checked_target(data: Path, target: Path, force: bool) -> Path:
-    if not any((data / database.file).exists() for database in DATABASES):
+def _checked_target(data: Path, target: Path, force: bool, *, has_more: bool) -> Path:
+    if not has_more and not any((data / database.file).exists() for database in DATABASES):
         raise NotFound(f"There is nothing to back up in {data}.", fix="Add a folder first: citewell add PATH")
     place = Path(os.path.abspath(target.expanduser()))
     if place.is_dir():
@@ -106,13 +111,16 @@ def _most_bytes(data: Path) -> int:
     return sum(databases) + max(databases, default=0) + sum(path.lstat().st_size for path in others)
 
 
-def _write_archive(data: Path, folder: Path, unfinished: Path, at: str) -> _Content:
+def _write_archive(data: Path, folder: Path, unfinished: Path, at: str, gather: Gather | None) -> _Content:
     content = _Content()
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_COMPRESSION) as archive:
             for database in DATABASES:
-                _add_database(archive, content, data, folder, database)
+                source = data / database.file
+                if database is RUNS and gather is not None:
+                    source = _gathered(source, folder, gather, content)
+                _add_database(archive, content, source, folder, database)
             _add_traces(archive, content, data)
             for name, path in transcript_files(data):
                 _add(archive, content, name, path)
@@ -124,10 +132,19 @@ def _write_archive(data: Path, folder: Path, unfinished: Path, at: str) -> _Cont
     return content
 
 
+def _gathered(source: Path, folder: Path, gather: Gather, content: _Content) -> Path:
+    """A file with the runs of the data folder, if there are any, and those that are kept elsewhere."""
+    place = folder / "gathered.db"
+    if source.exists():
+        copy_database(source, place, RUNS.schema())
+    content.left_out += gather(place)
+    return place
+
+
 def _add_database(
-    archive: zipfile.ZipFile, content: _Content, data: Path, folder: Path, database: StoredDatabase
+    archive: zipfile.ZipFile, content: _Content, source: Path, folder: Path, database: StoredDatabase
 ) -> None:
-    source, copy = data / database.file, folder / database.file
+    copy = folder / database.file
     if not source.exists():
         return
     content.schemas[database.name] = copy_database(source, copy, database.schema())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +13,7 @@ from citewell.domain.documents import SourceType
 from citewell.domain.errors import NoText, Unreadable
 from citewell.domain.prepared import PreparedDocument
 from citewell.domain.sync import FileFacts
+from citewell.domain.values import dataclass
 from citewell.readers.image import INSTALL, has_ocr
 from citewell.readers.kinds import FileKind, Skip, suffix_of
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from citewell.corpus.importers.imported import Imported
 from citewell.corpus.links import lookup_name, names_of
 from citewell.corpus.tags import distinct_tags
 from citewell.domain.documents import Chunk, ReadDocument, SourceType, kind_of
 from citewell.domain.prepared import ChunkTerms, PreparedChunk, PreparedDocument, PreparedLink
+from citewell.domain.values import dataclass
 from citewell.text.canonical import content_hash
 from citewell.text.chunking import chunk_document
 from citewell.text.language import detect_language

@@ -11,9 +11,9 @@ from __future__ import annotations
 import posixpath
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from citewell.domain.documents import Link
+from citewell.domain.values import dataclass
 from citewell.text.urls import canonical_url
 
 _NOTE_EXTENSIONS = (".md", ".markdown")

@@ -10,10 +10,10 @@ import fnmatch
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from citewell.domain.errors import Unreadable
+from citewell.domain.values import dataclass
 from citewell.readers.kinds import Skip, detect
 
 # Folders that hold a program's own files, or answers of ours: never what a person saved.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from citewell.domain.documents import Role, SectionView, SourceType, Span
@@ -65,6 +65,8 @@ class PreparedSource:
     lane: Literal["primary", "exact_tag", "related"] = "primary"
     # The pages it stands on, for a source that has pages.
     pages: tuple[SectionView, ...] = ()
+    # What stands above the window and belongs to it: headings, the line that leads in, the header of its table.
+    context: tuple[Context, ...] = ()
 
     def page_at(self, offset: int) -> int | None:
         """The number of the page on which this offset of the document stands."""
@@ -95,6 +97,8 @@ class PreparedSynthesis:
     text: str
     term_weights: dict[str, float]
     unseen_terms: tuple[str, ...] = ()
+    # Words of the question that nothing has, and what they are read as: `lnes` as `lines`.
+    read_as: dict[str, str] = field(default_factory=dict)
     # Sources of which passages were kept from a hosted model, because a secret seems to stand in them.
     withheld_source_keys: tuple[str, ...] = ()
 
@@ -112,6 +116,18 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
+class Readings:
+    """What a reader found in texts: how likely (0 to 1) each answers the question. Empty where none was asked."""
+
+    texts: tuple[str, ...] = ()
+    answers: tuple[float, ...] = ()
+
+    @property
+    def by_text(self) -> dict[str, float]:
+        return dict(zip(self.texts, self.answers, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class DraftSentence:
     """A sentence as it will be shown, with the passages it rests on."""
 
@@ -123,6 +139,8 @@ class DraftSentence:
     # What is cited, where it is more than the passages themselves: the whole block they stand in.
     block: Quote | None = None
     context: tuple[Context, ...] = ()
+    # For a row of a table a model wrote, the row that names its columns.
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +251,19 @@ class Doubt:
     sentence: int
     kind: DoubtKind
     why: str
+
+
+OpinionKind = Literal["said", "not_said", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """Whether a reviewing model thinks that a source says a sentence which nothing proves. No verdict."""
+
+    sentence: int
+    opinion: OpinionKind
+    why: str
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

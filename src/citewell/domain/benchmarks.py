@@ -91,7 +91,6 @@ class VerifierReport:
     f1: float
     false_alarm_rate: float
     auroc: VerifierAuroc
-    embeddings: bool
     pairs_per_second: float
     # For each label, how many claims got each verdict.
     called: dict[str, dict[str, int]] = field(default_factory=dict)

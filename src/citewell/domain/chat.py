@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 ChatRole = Literal["system", "user", "assistant"]
 # What a call is for: budgets, traces and metrics tell them apart.
-ChatPurpose = Literal["plan", "write", "repair", "review"]
+ChatPurpose = Literal["plan", "topics", "write", "repair", "review", "evaluate", "triage"]
 # `stop`: the model was done; `length`: its output limit cut it off; `refusal`: it declined or a filter did.
 FinishReason = Literal["stop", "length", "refusal"]
 ChatProblem = Literal[

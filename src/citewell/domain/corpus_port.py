@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from citewell.domain.links import GraphLink, KnownName, WrittenLink
     from citewell.domain.ports import Candidate, Commonness, RelatedDocument
     from citewell.domain.queries import Filters, LexicalQuery
+    from citewell.domain.summaries import Summary, SummaryKind, Unsummarized
     from citewell.domain.sync import FileOutcome, KnownFile, OpenCollection
     from citewell.domain.vectors import UnencodedChunks, Vectors
 
@@ -122,6 +123,10 @@ class DocumentCatalog(Protocol):
         """Documents that carry any of these tags, the most and newest first."""
         ...
 
+    def summaries_of(self, key: str, content_hash: str) -> tuple[Summary, ...]:
+        """What is stored of one text of a document: the summary of the whole first, then those of its chunks."""
+        ...
+
 
 class LinkGraph(Protocol):
     """Who links to whom."""
@@ -178,6 +183,24 @@ class VectorIndex(Protocol):
 
     def rank(self, model: str, query: Vectors, filters: Filters, limit: int) -> Sequence[Candidate] | None:
         """The nearest chunk of each of the nearest documents; None where this model has no vectors to compare."""
+        ...
+
+
+class Summaries(Protocol):
+    """Text derived from documents: which of them lack it, and storing it. A document that changes loses its own."""
+
+    def count_lacking(self, kind: SummaryKind, model: str, keys: Sequence[str] | None) -> int:
+        """How many of these documents (None: of all) lack a summary of this kind."""
+        ...
+
+    def next_lacking(
+        self, kind: SummaryKind, model: str, keys: Sequence[str] | None, after: int
+    ) -> Unsummarized | None:
+        """The next document that lacks one, behind the place where the last stood."""
+        ...
+
+    def put(self, key: str, summaries: Sequence[Summary], at: str) -> bool:
+        """Store the summaries of one document in place of those it has; False where it has another text by now."""
         ...
 
 
@@ -266,5 +289,8 @@ class CorpusStore(CorpusReader, CorpusWriter, CorpusReport, Protocol):
 
     @property
     def vectors(self) -> VectorIndex: ...
+
+    @property
+    def summaries(self) -> Summaries: ...
 
     def close(self) -> None: ...

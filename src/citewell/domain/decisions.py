@@ -12,6 +12,7 @@ from typing import Any, ClassVar, get_args
 import msgspec
 
 from citewell.domain.chat import ChatPurpose
+from citewell.domain.notes import NoteTopic
 from citewell.domain.runs import RetryAction, Stage, StopReason, VerdictOnEvidence
 
 
@@ -151,6 +152,23 @@ class JudgeFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class PassagesRead:
+    """A reader said of so many passages whether they answer the question."""
+
+    name: ClassVar[str] = "passages_read"
+    reader: str
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFailed:
+    """The reader gave no answer: passages are chosen without it."""
+
+    name: ClassVar[str] = "reader_failed"
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class RepairAsked:
     name: ClassVar[str] = "repair_asked"
     faults: tuple[str, ...]
@@ -174,6 +192,7 @@ class AnswerVerified:
 class AnswerReviewed:
     name: ClassVar[str] = "reviewed"
     doubts: tuple[str, ...]
+    opinions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +251,158 @@ class StageEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicsChosen:
+    """What of a note is looked up, and who chose it."""
+
+    name: ClassVar[str] = "topics_chosen"
+    topics: tuple[NoteTopic, ...]
+    chosen_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSkipped:
+    """A topic of a note of which nothing is written, and why."""
+
+    name: ClassVar[str] = "topic_skipped"
+    topic: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWritten:
+    """What became of a note; with a dry run, what would have."""
+
+    name: ClassVar[str] = "note_written"
+    path: str
+    topics_researched: int
+    preview: str
+    changed: bool
+    dry_run: bool = False
+    diff: str = ""
+    backup: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunStopped:
     name: ClassVar[str] = "stopped"
     stop_reason: StopReason
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebRoundBegun:
+    """A round of the loop on the web: what is asked, of whom."""
+
+    name: ClassVar[str] = "web_round"
+    loop: int
+    max_loops: int
+    queries: tuple[str, ...]
+    providers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WebHitsFound:
+    name: ClassVar[str] = "web_found"
+    provider: str
+    query: str
+    urls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageChosen:
+    """A page to read; `reason` says why it comes before others that a provider ranked higher, where it does."""
+
+    name: ClassVar[str] = "page_chosen"
+    url: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTaken:
+    """A page that was read and counts."""
+
+    name: ClassVar[str] = "page_read"
+    source_key: str
+    url: str
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTurnedAway:
+    """A search, a page or a passage that gives nothing, and why; its place goes to the next."""
+
+    name: ClassVar[str] = "source_turned_away"
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WebAssessed:
+    """Whether what was read is enough, what is still missing, and what would be asked next."""
+
+    name: ClassVar[str] = "web_assessed"
+    sufficient: bool
+    reason: str
+    gaps: tuple[str, ...]
+    queries: tuple[str, ...]
+    by: str = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class WebLoopEnded:
+    name: ClassVar[str] = "web_ended"
+    stop: str
+    reason: str
+    loops: int
+    queries: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubQueriesPlanned:
+    """What is looked into for a brief, who planned it, and which families of sources take part."""
+
+    name: ClassVar[str] = "sub_queries_planned"
+    queries: tuple[str, ...]
+    planned_by: str
+    families: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FamilySkipped:
+    """A family of sources that gave nothing because it failed."""
+
+    name: ClassVar[str] = "family_skipped"
+    family: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatesDropped:
+    name: ClassVar[str] = "duplicates_dropped"
+    items: int
+    # Each with the item it says the same as.
+    duplicates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesTriaged:
+    """How far the sources from outside are believed; what is below the floor is dropped."""
+
+    name: ClassVar[str] = "sources_triaged"
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+    judged_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportBound:
+    """Whether every citation of a report resolves to an item that was kept."""
+
+    name: ClassVar[str] = "report_bound"
+    claims: int
+    citations: int
+    unresolved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +429,8 @@ KnownDecision = (
     | AnswerDrafted
     | ClaimsScored
     | JudgeFailed
+    | PassagesRead
+    | ReaderFailed
     | RepairAsked
     | RepairRejected
     | AnswerVerified
@@ -274,6 +443,21 @@ KnownDecision = (
     | GatheringEnded
     | WritingEnded
     | StageEnded
+    | TopicsChosen
+    | TopicSkipped
+    | NoteWritten
+    | WebRoundBegun
+    | WebHitsFound
+    | PageChosen
+    | PageTaken
+    | SourceTurnedAway
+    | WebAssessed
+    | WebLoopEnded
+    | SubQueriesPlanned
+    | FamilySkipped
+    | DuplicatesDropped
+    | SourcesTriaged
+    | ReportBound
     | RunStopped
 )
 Decision = KnownDecision | OtherDecision

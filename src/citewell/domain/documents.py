@@ -5,8 +5,9 @@ A span counts Unicode code points over the document's canonical text, so `text[s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from citewell.domain.values import dataclass
 
 SourceType = Literal[
     "vault_note",
@@ -185,8 +186,20 @@ ContentMode = Literal["evidence", "full", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryView:
+    """Derived text as `get` shows it: what it tells of is `start..end` of the document; it is no quote of it."""
+
+    role: Role
+    summary_kind: str
+    text: str
+    start: int
+    end: int
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentView:
-    """What `get` returns for one key."""
+    """What `get` returns for one key: `text` is `start..end` of the document, or nothing where a summary is shown."""
 
     source_key: str
     kind: Kind
@@ -211,3 +224,5 @@ class DocumentView:
     is_current: bool = True
     links_out: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    # With `content_mode` summary: of the whole first, then what is stored of its chunks.
+    summaries: tuple[SummaryView, ...] = ()

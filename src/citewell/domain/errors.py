@@ -2,7 +2,8 @@
 
 CitewellError              every error a user may see; `fix` says what to do next
 ├── BadInput               the request itself cannot be served (exit 2)
-│   └── Conflict           not in the state things are in: the run has ended, or has not (exit 2)
+│   ├── Conflict           not in the state things are in: the run has ended, or has not (exit 2)
+│   └── NotPermitted       a policy forbids it (`domain/policy.py`; exit 2, HTTP 403)
 ├── NotFound               no such key, path, run or collection (exit 3)
 ├── Unavailable            something outside is missing: model, provider, database (exit 4)
 │   ├── StoreUnusable      a database file that must not be touched: corrupt, foreign, newer

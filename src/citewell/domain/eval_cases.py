@@ -43,6 +43,24 @@ class Earlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str = ""
 
 
+class ResearchRubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a report is held to: shares between 0 and 1."""
+
+    claim_coverage: float = 1.0
+    citation_resolution: float = 1.0
+    source_credibility: float = 0.0
+
+
+class ResearchBriefSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A brief and what its report must claim. A question that is left out is the one of the case."""
+
+    question: str = ""
+    sub_questions: Texts = ()
+    expected_claims: Texts = ()
+    credibility_floor: float = 0.5
+    rubric: ResearchRubric = ResearchRubric()
+
+
 class EvalCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One question and its assertions. What is left out is not asserted."""
 
@@ -50,6 +68,8 @@ class EvalCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     id: str = ""
     family: FamilyName | None = None
     note: str = ""
+    # Why it fails today: it is asked and told, and does not count as failed until it has passed once.
+    known_failing: str = ""
     tags: Texts = ()
     # How it is asked.
     history: tuple[str | Earlier, ...] = ()
@@ -104,6 +124,8 @@ class EvalCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     vault: str = ""
     kind: str = ""
     half: str = ""
+    # With `kind: research`: recorded as a report, replayed, and graded.
+    brief: ResearchBriefSpec | None = None
 
 
 class CaseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -131,9 +153,20 @@ PLANNER_FIELDS = ("expect_planner", "expect_planner_error_contains")
 
 _NOT_ASSERTED = frozenset(
     (
-        *("question", "id", "family", "note", "tags", "history", "pinned", "collections", "source_types"),
+        *(
+            "question",
+            "id",
+            "family",
+            "note",
+            "known_failing",
+            "tags",
+            "history",
+            "pinned",
+            "collections",
+            "source_types",
+        ),
         *("filter_tags", "profile", "option_profile", "limit", "disable_planner", "planner_model"),
-        *("need", "ordered", "vault", "kind", "half"),
+        *("need", "ordered", "vault", "kind", "half", "brief"),
     )
 )
 ASSERTIONS: tuple[str, ...] = tuple(name for name in EvalCase.__struct_fields__ if name not in _NOT_ASSERTED)

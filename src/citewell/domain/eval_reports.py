@@ -8,8 +8,9 @@ from typing import Any, Literal
 EvalKind = Literal["research", "mcp"]
 ArmName = Literal["planner_off", "planner_on"]
 # `shown` is an arm that ran beside the one the case is about, and is held to nothing.
-ArmStatus = Literal["passed", "failed", "skipped", "shown"]
-CaseStatus = Literal["passed", "failed", "skipped"]
+# `known_failing` is one that fails and whose case says why (`known_failing`).
+ArmStatus = Literal["passed", "failed", "known_failing", "skipped", "shown"]
+CaseStatus = Literal["passed", "failed", "known_failing", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +76,19 @@ class EvalCaseReport:
     family: str
     status: CaseStatus
     arms: tuple[EvalArm, ...]
+    # Why the case says that it fails; empty where it does not say so.
+    known_failing: str = ""
     # As the baseline has it; None where there is none.
     before: CaseStatus | None = None
 
     @property
     def is_regression(self) -> bool:
         return self.before == "passed" and self.status == "failed"
+
+    @property
+    def passes_by_now(self) -> bool:
+        """Whether the case says that it fails, and it does not."""
+        return bool(self.known_failing) and self.status == "passed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,9 @@ class EvalReport:
     gone: tuple[str, ...] = ()
     baseline: str | None = None
     data_dir: str = ""
+    known_failing: int = 0
+    # Cases that say they fail and pass: what they say is to be taken out.
+    now_passing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

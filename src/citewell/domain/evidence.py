@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import Kind, Role, SectionView, SourceType, Span
+from citewell.domain.values import dataclass
 
 Lane = Literal["lexical", "semantic", "exact_tag", "related", "exact_title", "pinned"]
 
@@ -25,9 +25,9 @@ class Signal:
 
 
 # From here on the evidence is taken to answer; below, an answer without a model is refused.
-LIKELY = 0.75
+LIKELY = 0.7
 # Below this no answer is to be expected, and a run looks further before it gives up.
-UNLIKELY = 0.35
+UNLIKELY = 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from citewell.domain.values import dataclass
 
 # Not at all; beside the search, changing nothing; in the search.
 SemanticUse = Literal["off", "shadow", "on"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from citewell.domain.values import dataclass
 
 FileStatus = Literal["indexed", "updated", "unchanged", "renamed", "skipped", "failed", "deleted"]
 

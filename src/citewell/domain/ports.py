@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from citewell.domain.documents import Chunk, Document
 from citewell.domain.evidence import Relationship, Signal
+from citewell.domain.values import dataclass
 
 if TYPE_CHECKING:
     # A search from a cold shell must not wait for what only answers need.
     from citewell.domain.answers import Entails
+    from citewell.domain.judging import ClaimPair, PassageReading
 
 
 class Clock(Protocol):
@@ -37,6 +38,8 @@ class Candidate:
     chunk: Chunk
     document: Document
     score: float
+    # How much of the score a summary of the document brought.
+    summary_score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +97,6 @@ class Reranker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPair:
-    """A statement, and the text it is said to rest on."""
-
-    claim: str
-    evidence: str
-
-
 class Entailment(Protocol):
     """A judge: whether texts entail statements. What it answers goes on record, so it need not answer twice alike."""
 
@@ -111,23 +106,6 @@ class Entailment(Protocol):
     def judge(self, pairs: Sequence[ClaimPair]) -> Sequence[Entails]:
         """One answer a pair, in the order given; raises Unavailable where it cannot."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSpan:
-    """`text[start:end]` of a passage as the answer to a question; a larger score is a better answer."""
-
-    start: int
-    end: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class PassageReading:
-    """What a passage answers: its spans, best first, and how likely (0 to 1) none of them is an answer."""
-
-    spans: tuple[AnswerSpan, ...]
-    no_answer: float
 
 
 class AnswerSpans(Protocol):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from citewell.domain.documents import Chunk, Kind, Link, ReadDocument, SourceType
+from citewell.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import SourceType
 from citewell.domain.errors import BadInput
+from citewell.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.documents import Attachment, DocumentView
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticReport
+from citewell.domain.values import dataclass
 
 SearchMode = Literal["lexical", "semantic", "hybrid"]
 

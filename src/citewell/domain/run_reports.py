@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult, RunStatus, RunSummary
+from citewell.domain.transcripts import TranscriptTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +111,15 @@ EgressOutcome = Literal["answered", "failed", "let_go", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class EgressEntry:
-    """Something that was sent to somebody: when, to whom, what for, and how many bytes of text."""
+    """Something that was sent to somebody: when, to whom, what for, how many bytes went and how many came."""
 
     at: str
-    kind: Literal["model"]
+    kind: Literal["model", "search", "page"]
     to: str
     purpose: str
     bytes: int
     outcome: EgressOutcome
+    received: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,47 @@ class EgressLedger:
 
 
 @dataclass(frozen=True, slots=True)
+class PreviewedProvider:
+    name: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class EgressPreview:
+    """What a run would send: its first queries word for word, to whom, and at most how much follows."""
+
+    question: str
+    profile: str
+    providers: tuple[PreviewedProvider, ...] = ()
+    queries: tuple[str, ...] = ()
+    max_queries: int = 0
+    max_pages: int = 0
+    max_bytes_received: int = 0
+    models: tuple[str, ...] = ()
+    hosted_models: bool = False
+
+    @property
+    def leaves(self) -> bool:
+        """Whether anything would leave this machine."""
+        return bool(self.providers) or self.hosted_models
+
+
+@dataclass(frozen=True, slots=True)
 class ExportReport:
     run_id: str
     path: str
     bytes: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReport:
+    """A conversation of the terminal: every question of it, and what those asked now came to."""
+
+    conversation_id: str
+    saved: bool
+    turns: tuple[TranscriptTurn, ...]
+    answers: tuple[RunResult, ...]
 
 
 @dataclass(frozen=True, slots=True)

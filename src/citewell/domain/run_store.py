@@ -7,7 +7,7 @@ has taken over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -65,10 +65,18 @@ class RunLog(Protocol):
 class RunStore(Protocol):
     """Every method blocks until it is done; none is called on an event loop."""
 
+    @property
+    def place(self) -> str:
+        """Where the runs are kept, in words for a person; no secret is in them."""
+        ...
+
     def create(
         self, summary: RunSummary, opening: Entry, token: str | None = None, lease_until: str | None = None
     ) -> None:
-        """A new run with the first entry of its log, executed by whoever holds the token, or by nobody yet."""
+        """A new run with the first entry of its log, executed by whoever holds the token, or by nobody yet.
+
+        Conflict where there is a run of this id already.
+        """
         ...
 
     def summary(self, run_id: str) -> RunSummary:
@@ -117,6 +125,13 @@ class RunStore(Protocol):
         """How far these runs are; one that does not exist is left out."""
         ...
 
+    def on_change(self, tell: Callable[[str | None], None]) -> Callable[[], None] | None:
+        """Have somebody told of each run that changes (None: any may have), on a thread of the store.
+
+        What is returned ends it. None where a store cannot tell and has to be asked (`marks`).
+        """
+        ...
+
     def request(self, run_id: str, control: Control, at: str) -> None:
         """Ask something of a run, whoever executes it."""
         ...
@@ -126,6 +141,10 @@ class RunStore(Protocol):
         ...
 
     def put_citations(self, run_id: str, texts: Sequence[tuple[str, str]]) -> None: ...
+
+    def citations(self, run_id: str) -> list[tuple[str, str]]:
+        """What a run cites: keys, each with the hash of the text."""
+        ...
 
     def citing(self, keys: Sequence[str]) -> list[str]:
         """The runs that cite any of these documents."""

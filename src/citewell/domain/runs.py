@@ -14,13 +14,17 @@ from citewell.domain.answers import (
     Doubt,
     Gate,
     NearestPassage,
+    Opinion,
     Truncation,
 )
+from citewell.domain.briefs import ReportRecord, ReportTask
 from citewell.domain.chat import ChatPurpose, Price
 from citewell.domain.evidence import Answerability, GivenRow
 from citewell.domain.lanes import SemanticUse
+from citewell.domain.notes import NoteTask
 from citewell.domain.packs import DroppedCandidate, ResearchPack
 from citewell.domain.queries import Filters, Limits
+from citewell.domain.web import WebReport, WebUse
 
 RunStatus = Literal["queued", "running", "interrupted", "done", "failed", "cancelled"]
 TERMINAL: frozenset[RunStatus] = frozenset({"done", "failed", "cancelled"})
@@ -178,6 +182,7 @@ class ModelUse:
     writer_price: Price | None = None
     planner_price: Price | None = None
     reviewer_price: Price | None = None
+    evaluator_price: Price | None = None
     is_hosted: bool = False
     max_cost_usd: float | None = None
     max_output_tokens: int = 1_000
@@ -240,6 +245,14 @@ class RunRequest:
     max_citations: int | None = None
     # The name of the model that judges whether quotes entail sentences; empty: none does.
     judge: str = ""
+    # The name of the model that reads passages for an answer; empty: none does.
+    reader: str = ""
+    # With the profile `note`: which one.
+    note: NoteTask | None = None
+    # What the run may use of the web; None: nothing of it.
+    web: WebUse | None = None
+    # With the profile `report`: the brief.
+    report: ReportTask | None = None
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]
@@ -380,7 +393,13 @@ class RunResult:
     failure: Failure | None = None
     # What a reviewing model doubts; empty where none was asked.
     doubts: tuple[Doubt, ...] = ()
+    # What it thinks of sentences that nothing proves; they stay unproven.
+    opinions: tuple[Opinion, ...] = ()
     # What comes nearest where nothing answers.
     nearest: tuple[NearestPassage, ...] = ()
     trace_path: str | None = None
     pack: ResearchPack | None = None
+    # What was done on the web; None where the run has nothing to do with it.
+    web: WebReport | None = None
+    # What a run of a brief gathered and came to; None for every other run.
+    report: ReportRecord | None = None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from citewell.domain.library import FileStatus
 from citewell.domain.prepared import PreparedDocument
+from citewell.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

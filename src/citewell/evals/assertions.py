@@ -35,6 +35,8 @@ class Asked:
     result: RunResult | None = None
     # What is wrong with the record of the run; empty for a sound one.
     trace_faults: tuple[str, ...] = ()
+    # Where the case has a brief: what its report does not reach.
+    grade_failures: tuple[EvalFailure, ...] = ()
 
     @property
     def rows(self) -> tuple[EvidenceRow, ...]:

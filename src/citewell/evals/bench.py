@@ -85,6 +85,9 @@ def bench_collection(
             yield from _index(engine, folder / "notes", collection)
             if "semantic" in modes or "hybrid" in modes:
                 yield from _encode(engine, collection)
+            if engine.settings.summaries == "on":
+                for _ in engine.summarize():
+                    pass
             seconds = time.perf_counter() - started
             lanes = {lane: _lane(engine, names, lane) for lane in modes}
             for lane, search in lanes.items():

@@ -166,7 +166,9 @@ def _case(
     case = _converted(path, value, EvalCase, root, at, line)
     if not case.question.strip():
         raise _wrong(path, _line(root, (*at, "question"), line), "question", "the question is empty")
-    if not asserted(case):
+    if (case.kind == "research") != (case.brief is not None):
+        raise _wrong(path, line, "brief", "a case of `kind: research` has a `brief`, and no other case has one")
+    if not asserted(case) and case.brief is None:
         raise _wrong(path, line, "", f"the case asserts nothing; it may say any of: {', '.join(ASSERTIONS)}")
     for name in ("min_evidence", "max_latency_ms", "need", "limit"):
         entry = getattr(case, name)

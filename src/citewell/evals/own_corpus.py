@@ -42,6 +42,7 @@ _WHY: dict[Outcome, str] = {
     "refused": "the passage is in row {rank}; nothing was answered",
     "error": "the run ended with {stop}",
 }
+_OTHER_PART = "the passage is in row {rank}; the answer quotes another part of {key}"
 
 
 def evaluate_corpus(
@@ -92,9 +93,8 @@ def _ask(engine: Engine, one: OwnQuestion) -> CorpusQuestion:
     rank = next((number for number, row in enumerate(rows, start=1) if row.source_key == one.source_key), None)
     cited = tuple(dict.fromkeys(citation.source_key for citation in result.citations))
     outcome = _outcome(one, result, rank)
-    said = _WHY[outcome].format(
-        key=one.source_key, rank=rank, cited=", ".join(cited[:2]) or "nothing", stop=result.stop_reason
-    )
+    told = _OTHER_PART if outcome == "wrong_choice" and one.source_key in cited else _WHY[outcome]
+    said = told.format(key=one.source_key, rank=rank, cited=", ".join(cited[:2]) or "nothing", stop=result.stop_reason)
     return CorpusQuestion(
         *(one.kind, one.question, one.source_key, one.start, one.end, one.wanted, outcome, rank, cited),
         run_id=run_id,

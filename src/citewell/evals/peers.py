@@ -18,14 +18,14 @@ import apsw
 from citewell.domain.benchmarks import MissingPeer
 from citewell.domain.errors import Unavailable
 from citewell.evals.collections import CollectionDocument
-from citewell.text.language import STOP_WORDS
+from citewell.text.language import stop_words
 
 INSTALL = "pip install 'citewell[bench]'"
 RRF_K = 60
 RRF_DEPTH = 100
 _WORD = re.compile(r"\w+")
 # The long list that our own queries leave out too.
-_STOP_WORDS = STOP_WORDS["en"]
+_STOP_WORDS = stop_words("en")
 
 # A query and how many documents to return at most; ids of documents, best first.
 Search = Callable[[str, int], list[str]]

@@ -17,7 +17,7 @@ from typing import cast
 from citewell.app import Engine, PackOptions, open_engine
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput, CitewellError, Unavailable
-from citewell.domain.eval_cases import Earlier, EvalCase
+from citewell.domain.eval_cases import Earlier, EvalCase, ResearchBriefSpec
 from citewell.domain.eval_reports import (
     ArmName,
     ArmStatus,
@@ -42,7 +42,7 @@ from citewell.recording.trace import read_trace
 from citewell.settings import Settings
 
 _TOP = 3
-_ORDER: dict[CaseStatus, int] = {"failed": 0, "skipped": 1, "passed": 2}
+_ORDER: dict[CaseStatus, int] = {"failed": 0, "known_failing": 1, "skipped": 2, "passed": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,8 @@ def run_suite(
         seconds=round(time.perf_counter() - started, 2),
         cases=tuple(ordered),
         data_dir=", ".join(places),
+        known_failing=counts["known_failing"],
+        now_passing=tuple(report.id for report in reports if report.passes_by_now),
     )
 
 
@@ -128,11 +130,15 @@ def _index(engine: Engine, root: Path) -> None:
 
 def _run_case(engine: Engine, one: LocatedCase, options: SuiteOptions, collections: tuple[str, ...]) -> EvalCaseReport:
     arms = tuple(_arms(engine, one.case, options, collections))
-    held = [arm.status for arm in arms if arm.status != "shown"]
-    status: CaseStatus = "failed" if "failed" in held else "passed" if "passed" in held else "skipped"
+    if one.case.known_failing:
+        arms = tuple(replace(arm, status="known_failing") if arm.status == "failed" else arm for arm in arms)
+    held = {arm.status for arm in arms}
+    worst: tuple[CaseStatus, ...] = ("failed", "known_failing", "passed")
+    status: CaseStatus = next((status for status in worst if status in held), "skipped")
     family: str = one.case.family or ""
     family = family or next((arm.planner.family for arm in arms if arm.planner), "general")
-    return EvalCaseReport(one.case.id, str(one.file), one.line, one.case.question, family, status, arms)
+    place = (one.case.id, str(one.file), one.line)
+    return EvalCaseReport(*place, one.case.question, family, status, arms, one.case.known_failing)
 
 
 def _arms(engine: Engine, case: EvalCase, options: SuiteOptions, collections: tuple[str, ...]) -> Iterator[EvalArm]:
@@ -166,7 +172,7 @@ def _arm(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collectio
         return EvalArm(arm, "failed", failures=(EvalFailure("run", f"{error.message} {error.fix}".strip()),))
     except CitewellError as error:
         return EvalArm(arm, "failed", failures=(EvalFailure("run", f"{error.message} {error.fix}".strip()),))
-    found = failures(case, asked, arm)
+    found = (*asked.grade_failures, *failures(case, asked, arm))
     status: ArmStatus = "failed" if found else "passed"
     result, pack = asked.result, asked.pack
     return EvalArm(
@@ -194,6 +200,8 @@ def _ask(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collectio
     conversation = _conversation(case)
     options = PackOptions(limit=case.limit)
     started = time.perf_counter()
+    if case.brief is not None and kind == "research":
+        return _report(engine, case, case.brief, arm, collections)
     if kind == "mcp":
         pack = engine.research_pack(
             case.question,
@@ -216,6 +224,30 @@ def _ask(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collectio
     )
     result = engine.runs.wait(run_id)
     return Asked(result.pack, _since(started), result, tuple(trace_faults(engine, result)))
+
+
+def _report(
+    engine: Engine, case: EvalCase, spec: ResearchBriefSpec, arm: ArmName, collections: tuple[str, ...]
+) -> Asked:
+    """Run the brief of a case, play its record back, and grade the report."""
+    from citewell.evals.research_grading import failures_of, grade_research_run
+    from citewell.reports.config import ResearchConfig
+    from citewell.reports.models import ProjectScope, ResearchBrief
+
+    brief = ResearchBrief(
+        question=spec.question or case.question,
+        sub_questions=spec.sub_questions,
+        credibility_floor=spec.credibility_floor,
+        scope=ProjectScope(collections=case.collections or collections, tags=case.filter_tags),
+    )
+    service = engine.research_service(ResearchConfig(planner="llm" if arm == "planner_on" else "rules"))
+    started = time.perf_counter()
+    run = service.wait(service.start(brief, created_by="eval", fresh=True, surface="eval"))
+    took, result = _since(started), engine.runs.result(run.run_id)
+    wrong = list(failures_of(grade_research_run(run, spec), spec))
+    if not engine.runs.replay(run.run_id).identical:
+        wrong.append(EvalFailure("replay", "the replay of the run is another report", True, False))
+    return Asked(result.pack, took, result, tuple(trace_faults(engine, result)), tuple(wrong))
 
 
 def _since(started: float) -> float:

@@ -19,10 +19,7 @@ from citewell.domain.benchmarks import VerifierAuroc, VerifierReport
 from citewell.domain.errors import BadInput, NotFound
 from citewell.domain.ports import Entailment
 from citewell.evals.measures import auroc
-from citewell.models.embeddings import Embedder
-from citewell.models.minilm import open_minilm
-from citewell.settings import Settings
-from citewell.synthesis.checking.claim import Check, Likeness, check_text
+from citewell.synthesis.checking.claim import Check, check_text
 from citewell.synthesis.checking.rarity import Rarity
 from citewell.synthesis.judging import texts_as_pair
 
@@ -107,14 +104,12 @@ def _label(given: object, place: str) -> Label:
     raise BadInput(f"{place} has the label '{'none' if given is None else str(given)[:40]}'.", fix=_FORM)
 
 
-def check_pairs(
-    pairs: Sequence[LabelledPair], likeness: Likeness | None = None, judge: Entailment | None = None
-) -> list[CheckedPair]:
+def check_pairs(pairs: Sequence[LabelledPair], judge: Entailment | None = None) -> list[CheckedPair]:
     """Every pair with its verdict, as a run would give it."""
     rarity = Rarity.in_texts(dict.fromkeys(pair.evidence for pair in pairs))
     scores = judge_pairs(judge, pairs) if judge is not None else [None] * len(pairs)
     return [
-        CheckedPair(pair, check_text(pair.claim, pair.evidence, rarity, pair.title, likeness, score))
+        CheckedPair(pair, check_text(pair.claim, pair.evidence, rarity, pair.title, score))
         for pair, score in zip(pairs, scores, strict=True)
     ]
 
@@ -128,16 +123,14 @@ def judge_pairs(judge: Entailment, pairs: Sequence[LabelledPair]) -> list[Entail
     return [Entails(round(one.entails, 4), round(one.neutral, 4), round(one.contradicts, 4)) for one in found]
 
 
-def measure_verifier(
-    pairs: Sequence[LabelledPair], likeness: Likeness | None = None, judge: Entailment | None = None
-) -> VerifierReport:
+def measure_verifier(pairs: Sequence[LabelledPair], judge: Entailment | None = None) -> VerifierReport:
     began = time.perf_counter()
-    checked = check_pairs(pairs, likeness, judge)
+    checked = check_pairs(pairs, judge)
     name = judge.name if judge is not None else ""
-    return report_of(checked, time.perf_counter() - began, embeddings=likeness is not None, judge=name)
+    return report_of(checked, time.perf_counter() - began, judge=name)
 
 
-def report_of(checked: Sequence[CheckedPair], seconds: float, *, embeddings: bool, judge: str = "") -> VerifierReport:
+def report_of(checked: Sequence[CheckedPair], seconds: float, *, judge: str = "") -> VerifierReport:
     caught = [one for one in checked if one.is_caught]
     right = sum(not one.is_supported for one in caught)
     wanted = sum(not one.is_supported for one in checked)
@@ -154,7 +147,6 @@ def report_of(checked: Sequence[CheckedPair], seconds: float, *, embeddings: boo
         f1=round(2 * precision * recall / (precision + recall), 4) if right else 0.0,
         false_alarm_rate=round((len(caught) - right) / supported, 4) if supported else 0.0,
         auroc=VerifierAuroc(_auroc(checked, "refuted"), _auroc(checked, "unsupported")),
-        embeddings=embeddings,
         pairs_per_second=round(len(checked) / seconds, 1) if seconds > 0 else 0.0,
         called={label: _called(checked, label) for label in LABELS},
         judge=judge,
@@ -175,25 +167,3 @@ def _auroc(checked: Sequence[CheckedPair], label: Label) -> float | None:
     yes = [one.check.support for one in checked if one.is_supported]
     no = [one.check.support for one in checked if one.pair.label == label]
     return round(auroc(yes, no), 4) if yes and no else None
-
-
-def likeness_by(model: Embedder) -> Likeness:
-    """How alike a local model finds two texts; each text is encoded once."""
-    known: dict[str, object] = {}
-
-    def vector(text: str) -> object:
-        if text not in known:
-            known[text] = model.encode_passages([text])[0]
-        return known[text]
-
-    def likeness(claim: str, passage: str) -> float:
-        import numpy as np
-
-        return float(np.dot(vector(claim), vector(passage)))  # type: ignore[call-overload]
-
-    return likeness
-
-
-def open_model(settings: Settings) -> Embedder:
-    """The local model, whether or not searches use it; raises Unavailable with the way to get it."""
-    return open_minilm(settings.embeddings_model, settings.data_dir / "models")

@@ -7,16 +7,40 @@ link is live and no line becomes a heading when the note is opened.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
-from citewell.domain.answers import Citation
-from citewell.exporting.exported import Exportable
+from citewell.domain.answers import CheckedSentence, Citation
+from citewell.exporting.exported import Exportable, ExportedFile
 from citewell.recording.markdown import code, escape, wikilink
+from citewell.text.table_lines import blocks_of, cells_of, is_row, row_of, rule_under, with_note
 
 
 def to_markdown(run: Exportable) -> str:
+    return "\n\n".join((_front_matter(run), *_parts(run))) + "\n"
+
+
+def conversation_file(conversation_id: str, turns: Sequence[tuple[str, Exportable | None]]) -> ExportedFile:
+    """A conversation as one note: each question with its answer and sources, or that it has none to pass on."""
+    runs = [run for _, run in turns if run is not None]
+    fields: dict[str, object] = {
+        "title": " ".join(turns[0][0].split()),
+        "created": runs[0].asked_at if runs else "",
+        "conversation_id": conversation_id,
+        "runs": [run.result.run_id for run in runs],
+        "sources": list(dict.fromkeys(one.source_key for run in runs for one in run.result.citations)),
+        "tags": ["citewell"],
+    }
+    parts = [_yaml(fields)]
+    for question, run in turns:
+        parts += _parts(run) if run is not None else [f"# {escape(question)}", "No answer to pass on."]
+    content = "\n\n".join(parts) + "\n"
+    return ExportedFile(f"citewell-{conversation_id}.md", "text/markdown", content.encode("utf-8"))
+
+
+def _parts(run: Exportable) -> list[str]:
+    """A question, its answer, and the sources of it."""
     result = run.result
     parts = [
-        _front_matter(run),
         f"# {escape(result.question)}",
         "\n\n".join(_answer(run)) or "No answer was given.",
     ]
@@ -25,11 +49,10 @@ def to_markdown(run: Exportable) -> str:
         parts.append("## Sources disagree\n\n" + "\n".join(lines))
     if result.citations:
         parts.append("## Sources\n\n" + "\n".join(_source(citation) for citation in result.citations))
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
 def _front_matter(run: Exportable) -> str:
-    """YAML; a JSON string is one too, whatever stands in it."""
     result = run.result
     fields: dict[str, object] = {
         "title": " ".join(result.question.split()),
@@ -41,13 +64,22 @@ def _front_matter(run: Exportable) -> str:
         "sources": list(dict.fromkeys(citation.source_key for citation in result.citations)),
         "tags": ["citewell"],
     }
+    return _yaml(fields)
+
+
+def _yaml(fields: dict[str, object]) -> str:
+    """Front matter; a JSON string is YAML too, whatever stands in it."""
     lines = [f"{name}: {json.dumps(value, ensure_ascii=True)}" for name, value in fields.items()]
     return "---\n" + "\n".join(lines) + "\n---"
 
 
 def _answer(run: Exportable) -> list[str]:
     parts: list[str] = []
-    for sentence in run.result.sentences:
+    for block in blocks_of(run.result.sentences):
+        sentence = block[0]
+        if is_row(sentence.text):
+            parts.append("\n".join(_table_line(row) for row in block))
+            continue
         if sentence.kind == "heading":
             parts.append(f"## {escape(sentence.text)}")
             continue
@@ -55,6 +87,15 @@ def _answer(run: Exportable) -> list[str]:
         flag = " *(not supported by its source)*" if sentence.verdict == "unsupported" else ""
         parts.append(f"{escape(sentence.text)}{marks}{flag}")
     return parts
+
+
+def _table_line(row: CheckedSentence) -> str:
+    cells = row_of(tuple(escape(cell) for cell in cells_of(row.text)))
+    if row.kind == "heading":
+        return f"{cells}\n{rule_under(row.text)}"
+    marks = " ".join(f"\\[{n}\\]" for n in row.citations)
+    flag = " *(not supported by its source)*" if row.verdict in ("unsupported", "contradicted") else ""
+    return with_note(cells, f"{marks}{flag}")
 
 
 def _source(citation: Citation) -> str:

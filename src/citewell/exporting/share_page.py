@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from html import escape
 
 from citewell.domain.answers import CheckedSentence, Citation
 from citewell.exporting.exported import Exportable
 from citewell.exporting.plain import one_line, shown, web_address
+from citewell.text.table_lines import blocks_of, cells_of, is_row
 
 _STYLE = (
     "body{font:17px/1.55 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;"
@@ -32,7 +34,7 @@ def share_page(run: Exportable) -> str:
     """The page as HTML."""
     result = run.result
     question = escape(one_line(result.question))
-    answer = "\n".join(_sentence(sentence) for sentence in result.sentences) or "<p>No answer was given.</p>"
+    answer = "\n".join(_block(block) for block in blocks_of(result.sentences)) or "<p>No answer was given.</p>"
     sources = "\n".join(_source(citation) for citation in result.citations)
     if sources:
         sources = f"<h2>Sources</h2>\n{sources}\n"
@@ -44,6 +46,21 @@ def share_page(run: Exportable) -> str:
         f"{sources}</main>\n<footer><p>{escape(run.asked_at[:10])}, {by}, every sentence checked against its source. "
         "Made with Citewell.</p></footer>\n</body></html>\n"
     )
+
+
+def _block(block: Sequence[CheckedSentence]) -> str:
+    if not is_row(block[0].text):
+        return _sentence(block[0])
+    return "<table>\n" + "\n".join(_table_row(row) for row in block) + "\n</table>"
+
+
+def _table_row(row: CheckedSentence) -> str:
+    cells = [escape(one_line(cell)) for cell in cells_of(row.text)]
+    if row.kind == "heading":
+        return f"<tr>{''.join(f'<th>{cell}</th>' for cell in cells)}</tr>"
+    flag = " <small>(not supported by its source)</small>" if row.verdict in ("unsupported", "contradicted") else ""
+    cells[-1] += "".join(f"<sup>[{n}]</sup>" for n in row.citations) + flag
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _sentence(sentence: CheckedSentence) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import docx
 
+from citewell.domain.answers import CheckedSentence
 from citewell.exporting.exported import Exportable
 from citewell.exporting.plain import one_line, web_address
+from citewell.text.table_lines import blocks_of, cells_of, is_row
 
 
 def to_word(run: Exportable) -> bytes:
@@ -20,7 +23,11 @@ def to_word(run: Exportable) -> bytes:
     properties.author = "Citewell"
     properties.created = properties.modified = datetime.fromisoformat(run.asked_at.replace("Z", "+00:00"))
     document.add_heading(one_line(result.question), level=1)
-    for sentence in result.sentences:
+    for block in blocks_of(result.sentences):
+        sentence = block[0]
+        if is_row(sentence.text):
+            _add_table(document, block)
+            continue
         if sentence.kind == "heading":
             document.add_heading(one_line(sentence.text), level=2)
             continue
@@ -41,3 +48,17 @@ def to_word(run: Exportable) -> bytes:
     content = io.BytesIO()
     document.save(content)
     return content.getvalue()
+
+
+def _add_table(document: Any, rows: Sequence[CheckedSentence]) -> None:
+    """A table a model wrote, each row with its marks in the last cell."""
+    width = max(len(cells_of(row.text)) for row in rows)
+    table = document.add_table(rows=0, cols=width)
+    for row in rows:
+        cells = table.add_row().cells
+        for cell, text in zip(cells, cells_of(row.text), strict=False):
+            cell.text = one_line(text)
+        beside = cells[-1].paragraphs[0]
+        beside.add_run("".join(f" [{n}]" for n in row.citations)).bold = True
+        if row.verdict in ("unsupported", "contradicted"):
+            beside.add_run(" (not supported by its source)").italic = True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.domain.answers import Entails
 from citewell.domain.errors import BadInput, Unavailable
-from citewell.domain.ports import ClaimPair
+from citewell.domain.judging import ClaimPair
 from citewell.models.classes import Meaning, UnknownClasses, combined, entails_of, meanings_of
 from citewell.models.onnx_folder import SPARE_TOKENS, OnnxFolder
 from citewell.models.text_windows import likeliest, windows

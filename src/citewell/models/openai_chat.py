@@ -6,7 +6,9 @@ becomes JSON mode, then an instruction in the prompt; what worked is remembered 
 
 from __future__ import annotations
 
+import asyncio
 import re
+import traceback
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -20,6 +22,8 @@ from citewell.models.incoming import Piece, max_bytes
 from citewell.models.instructing import instructed
 
 _MOST_REFUSALS = 5
+# Events of lines of text of bytes: each is let go by the one around it.
+_NESTED_STREAMS = 8
 _FINISHES: dict[str, FinishReason] = {"length": "length", "max_tokens": "length", "content_filter": "refusal"}
 
 
@@ -110,10 +114,21 @@ async def _streamed(client: Any, exchange: Exchange, form: _Form) -> AsyncGenera
         # Some servers ignore the wish for a stream, above all for errors.
         yield _whole(read_body(await stream.response.aread(), exchange.endpoint), exchange.endpoint)
         return
-    async for event in stream:
-        if not hasattr(event, "to_dict"):
-            raise faults.unreadable(exchange.endpoint, "an event of the stream is no object")
-        yield _piece(event.to_dict(warnings=False), "delta")
+    try:
+        async for event in stream:
+            if not hasattr(event, "to_dict"):
+                raise faults.unreadable(exchange.endpoint, "an event of the stream is no object")
+            yield _piece(event.to_dict(warnings=False), "delta")
+    except Exception as error:
+        await _let_go(error)
+        raise
+
+
+async def _let_go(error: Exception) -> None:
+    """Close what the client left open of a stream that failed: later, when it is collected, its loop may be gone."""
+    traceback.clear_frames(error.__traceback__)
+    for _ in range(_NESTED_STREAMS):
+        await asyncio.sleep(0)
 
 
 def _first_form(endpoint: Endpoint) -> _Form:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citewell.domain.errors import BadInput, Unavailable
-from citewell.domain.ports import AnswerSpan, PassageReading
+from citewell.domain.judging import AnswerSpan, PassageReading
 from citewell.models.onnx_folder import SPARE_TOKENS, OnnxFolder
 from citewell.models.text_windows import Place, likeliest, windows
 

@@ -21,7 +21,7 @@ from citewell.packs.next_steps import next_steps
 from citewell.packs.related import neighbour_rows, opening_row
 from citewell.planning.lexical import lexical_query, phrase_of
 from citewell.planning.spelling import doubtful_words, put_right
-from citewell.retrieval.fusion import Fused, Results, fuse
+from citewell.retrieval.fusion import AS_PHRASE, Fused, Results, fuse
 from citewell.retrieval.hybrid import RESERVED_PLACE, LaneRow, reserved_signal
 from citewell.retrieval.lanes import OpenLane, exact_keys, no_lane, search_lanes
 from citewell.retrieval.lexical import PROVENANCE
@@ -130,7 +130,7 @@ class PackBuilder:
         phrases = {"original": quoted, "content": quoted}
         searched = _Searched([], {})
         for variant in plan.query_variants:
-            together = [variant.query] if variant.kind in ("title", "phrase") else phrases.get(variant.kind, [])
+            together = [variant.query] if variant.kind in AS_PHRASE else phrases.get(variant.kind, [])
             query = lexical_query(variant.query, languages, together)
             if variant.kind != "original":
                 searched.results.append(_results(variant, self._store.rank(query, plan.filters, depth)))

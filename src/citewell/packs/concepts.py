@@ -7,12 +7,12 @@ words. Expansions help to find rows; they never satisfy a concept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
 from citewell.domain.documents import Document
 from citewell.domain.queries import Concept, Phrase
+from citewell.domain.values import dataclass
 from citewell.planning.lexical import forms_of, phrase_of
 from citewell.text.folding import folded_text
 from citewell.text.words import QueryToken, compound_forms, compounds, index_terms, pairs, query_tokens

@@ -11,6 +11,7 @@ from citewell.domain.packs import Coverage
 from citewell.domain.queries import QueryPlan
 
 TOP_TAGS = 12
+NO_DIRECT_EVIDENCE = "No direct evidence"
 
 
 def coverage(
@@ -76,10 +77,24 @@ def recall_note(
     if eligible == 0:
         return f"The filters leave none of the {corpus} documents: nothing was searched."
     if not rows:
-        return f"No direct evidence: no word of the question occurs in any of the {eligible} documents searched."
+        return f"{NO_DIRECT_EVIDENCE}: no word of the question occurs in any of the {eligible} documents searched."
     shown = f"{len(rows)} of {total} matching documents are shown: a capped working set, not the corpus."
     if eligible < corpus:
         shown += f" Filters left {eligible} of {corpus} documents."
-    if missing:
-        shown += f" No direct evidence for: {', '.join(missing)}."
-    return shown
+    return f"{shown} {_lacking(missing)}" if missing else shown
+
+
+def says_no_direct_evidence(note: str) -> bool:
+    """Whether a recall note says that nothing, or nothing for a part of the question, was found directly."""
+    return NO_DIRECT_EVIDENCE in note
+
+
+def note_after_retry(note: str, missing_before: Sequence[str], missing_now: Sequence[str]) -> str:
+    """A recall note once more was found: it no longer says that what was found is missing."""
+    if tuple(missing_before) == tuple(missing_now) or not missing_before:
+        return note
+    return " ".join(note.replace(_lacking(missing_before), _lacking(missing_now) if missing_now else "").split())
+
+
+def _lacking(missing: Sequence[str]) -> str:
+    return f"{NO_DIRECT_EVIDENCE} for: {', '.join(missing)}."

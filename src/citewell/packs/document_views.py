@@ -1,21 +1,21 @@
-"""Documents as they are read: whole, or the window around a query, today's text or an earlier one."""
+"""Documents as they are read: whole, the window around a query or a summary; today's text or an earlier one."""
 
 from __future__ import annotations
 
 from citewell.corpus.keys import split_version
 from citewell.domain.corpus_port import CorpusReader
-from citewell.domain.documents import ContentMode, Document, DocumentView
+from citewell.domain.documents import ContentMode, Document, DocumentView, SummaryView
 from citewell.domain.errors import NotFound
 from citewell.domain.queries import LexicalQuery
 from citewell.domain.results import LookupProblem, MissingDocument
+from citewell.domain.summaries import role_of_whole
 from citewell.packs.related import opening_row
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
 from citewell.planning.spelling import doubtful_words
 from citewell.retrieval.rows import rarity, term_chunks, wider_span
 from citewell.retrieval.spelling import respell
-
-SUMMARY_CHARS = 400
+from citewell.text.summarizing import LOOK_THROUGH, extractive_summary
 
 
 class DocumentViews:
@@ -36,7 +36,7 @@ class DocumentViews:
         key, wanted = split_version(lookup)
         document = self._corpus.find(key) or (self._corpus.find_kept(key, wanted) if wanted else None)
         if document is None:
-            raise no_document(self._corpus, key)
+            raise self.missing(key)
         digest = wanted or document.content_hash
         kept = self._corpus.find_kept(key, digest)
         length = kept.length if kept else self._corpus.text_length(key, digest)
@@ -68,7 +68,14 @@ class DocumentViews:
             is_current=digest == document.content_hash and not is_gone,
             links_out=self._corpus.links_out(key),
             attachments=self._corpus.attachments(key),
+            summaries=self._summaries(document, digest, length, query, max_chars) if mode == "summary" else (),
         )
+
+    def missing(self, key: str) -> NotFound:
+        """The refusal of a key that nobody has, with those that look like it."""
+        similar = self._corpus.similar_keys(key)
+        fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."
+        return NotFound(f"No document has the key or path {key}.", fix=fix)
 
     def entry(
         self, lookup: str, query: str | None, mode: ContentMode, max_chars: int
@@ -91,7 +98,9 @@ class DocumentViews:
     ) -> tuple[int, int]:
         if mode == "full":
             return 0, length
-        size = SUMMARY_CHARS if mode == "summary" else max_chars
+        if mode == "summary":
+            return 0, 0
+        size = max_chars
         if digest != document.content_hash:
             return 0, min(length, size)
         asked = self._asked(query)
@@ -101,6 +110,27 @@ class DocumentViews:
         row = opening_row(self._corpus, document, asked, weights, size, "raw_source")
         return row.span.start, row.span.end
 
+    def _summaries(
+        self, document: Document, digest: str, length: int, query: str | None, max_chars: int
+    ) -> tuple[SummaryView, ...]:
+        """What is stored of this text, as much as fits; else its own sentences, those that speak of the query first."""
+        stored = self._corpus.summaries_of(document.source_key, digest)
+        if not stored or (query and stored[0].summary_kind == "extractive"):
+            sections = self._corpus.sections_between(document.source_key, digest, 0, length)
+            start, end = (sections[0].start, sections[-1].end) if sections else (0, length)
+            text = self._corpus.slice(digest, start, min(end, start + LOOK_THROUGH))
+            asked = {form for term in self._asked(query).terms for form in term.forms}
+            said = extractive_summary(text, document.title, document.language, asked=asked)
+            whole = SummaryView(role_of_whole(document.kind), "extractive", said, start, end)
+            return (whole,)
+        views: list[SummaryView] = []
+        for one in stored:
+            max_chars -= len(one.text)
+            if views and max_chars < 0:
+                break
+            views.append(SummaryView(one.role, one.summary_kind, one.text, one.start, one.end, one.model))
+        return tuple(views)
+
     def _asked(self, query: str | None) -> LexicalQuery:
         """The words of a query, and those that misspelled ones were meant to be."""
         if query is None:
@@ -108,10 +138,3 @@ class DocumentViews:
         normalized = normalize(check_question(query))
         asked = lexical_query(normalized.text, self._corpus.languages(), normalized.phrases)
         return respell(self._corpus, asked, doubtful_words(normalized.text, normalized.phrases)).query
-
-
-def no_document(corpus: CorpusReader, key: str) -> NotFound:
-    """The refusal of a key that nobody has, with those that look like it."""
-    similar = corpus.similar_keys(key)
-    fix = f"Did you mean {', '.join(similar)}?" if similar else "See 'citewell status' or 'citewell search'."
-    return NotFound(f"No document has the key or path {key}.", fix=fix)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.errors import BadInput
 from citewell.domain.queries import Limits
+from citewell.domain.values import dataclass
 from citewell.text.canonical import canonicalize
 
 MAX_TOPIC_CHARS = 200

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.ports import Clock, Reranker
 from citewell.domain.queries import Concept, Filters, LexicalQuery
 from citewell.domain.results import SearchResult
-from citewell.packs.adjustments import exclusions, is_left_out
-from citewell.packs.concepts import Passage
 from citewell.planning.exclusions import take_exclusions
 from citewell.planning.lexical import lexical_query
 from citewell.planning.normalizer import check_question, normalize
@@ -20,6 +18,9 @@ from citewell.retrieval.evidence_rows import evidence_rows
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.lanes import OpenLane, Ranked, by_meaning, search_lanes
 from citewell.retrieval.spelling import respell
+
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import CorpusReader
 
 # How many rows are looked at for each that is shown, where the query leaves something out.
 _DEEPER = 3
@@ -84,6 +85,9 @@ class Searcher:
 
     def _without(self, excluded: Sequence[Concept], rows: Sequence[LaneRow]) -> list[LaneRow]:
         """Rows about what the query rules out by name are left out; those about other things it excludes come later."""
+        from citewell.packs.adjustments import exclusions, is_left_out
+        from citewell.packs.concepts import Passage
+
         languages = self._corpus.languages()
         places = [(row.candidate.document.content_hash, row.candidate.chunk) for row in rows]
         texts = self._corpus.slices([(digest, chunk.start, chunk.end) for digest, chunk in places])

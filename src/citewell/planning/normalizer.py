@@ -7,12 +7,19 @@ single-letter names are kept whole. Every surface and every lane sees a question
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 from citewell.domain.documents import KEY_PREFIXES
 from citewell.domain.errors import BadInput
-from citewell.planning.vocabulary import FILLER_ENDS, FILLER_STARTS, FRAME_WORDS, INTENT_WORDS
+from citewell.domain.values import dataclass
+from citewell.planning.vocabulary import (
+    ENDING_WORDS,
+    FILLER_ENDS,
+    FILLER_STARTS,
+    FRAME_WORDS,
+    INTENT_WORDS,
+    STARTING_WORDS,
+)
 from citewell.text.folding import folded_text
 from citewell.text.language import is_stop_word
 from citewell.text.question_language import is_foreign_function_word, question_language
@@ -28,6 +35,7 @@ SOURCE_KEY = re.compile(
 
 _ABBREVIATION = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _DECIMAL = re.compile(r"\d+[.,]\d+")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
 _SPOKEN_ABBREVIATIONS = frozenset({"e.g", "i.e", "z.b", "d.h", "u.a", "p.ex", "a.k.a"})
 # A line of so many words without a small letter is shouted: its capitals mark no names.
 _SHOUTED_WORDS = 4
@@ -98,10 +106,22 @@ def strip_filler(text: str) -> str:
     stripped = text
     for _ in range(4):
         before = stripped
-        stripped = FILLER_ENDS.sub("", FILLER_STARTS.sub("", stripped, count=1), count=1).strip(" ,;:")
+        stripped = without_filler_behind(without_filler_before(stripped)).strip(" ,;:")
         if stripped == before:
             break
     return stripped if query_tokens(stripped) else text
+
+
+def without_filler_before(text: str) -> str:
+    """A question without what people begin with: "can you tell me", "hey"."""
+    word = _FIRST_WORD.match(text)
+    return re.sub(FILLER_STARTS, "", text, count=1) if word and word[0].lower() in STARTING_WORDS else text
+
+
+def without_filler_behind(text: str) -> str:
+    """A question without what people add to its end: "in my notes", "please"."""
+    lowered = text.lower()
+    return re.sub(FILLER_ENDS, "", text, count=1) if any(word in lowered for word in ENDING_WORDS) else text
 
 
 def is_exact(token: QueryToken) -> bool:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.planning.chat_prompt import ChatPrompt
 from citewell.planning.corrections import Correction, correction_of
-from citewell.planning.exclusions import take_exclusions, things_in
+from citewell.planning.excluded_things import things_in
+from citewell.planning.exclusions import take_exclusions
 from citewell.planning.families.exact_title import FILE_ENDINGS
 from citewell.planning.families.recognise import Recognised, recognise
 from citewell.planning.normalizer import (
@@ -32,6 +33,8 @@ _POINTS_BACK = re.compile(
     r"\b(?:it|its|they|them|their|that|this|those|these|there|he|she|his|her|him|er|sie|es|dort|il|elle|lui|ello)\b",
     re.I,
 )
+# A bracket with a word on its other side and no space between.
+_BRACKET_BEFORE, _BRACKET_BEHIND = re.compile(r"\w[(\[]$|[)\]]$"), re.compile(r"[)\]]\w")
 _FILE_ENDING = re.compile(rf"(?<=\w)\.(?:{FILE_ENDINGS})\b", re.IGNORECASE)
 
 
@@ -105,7 +108,7 @@ def _understand(prompt: ChatPrompt) -> _Understood:
     kept = take_exclusions(correction.question if correction else prompt.current)
     wrong = things_in(correction.wrong) if correction else ()
     question = normalize(kept.text)
-    recognised = recognise(question, is_correction=correction is not None)
+    recognised = recognise(question, is_correction=correction is not None, leaves_out=bool(kept.concepts))
     if recognised.family.name == "exact_title":
         question = normalize(_FILE_ENDING.sub("", kept.text))
     if correction is not None:
@@ -221,11 +224,12 @@ def _names(question: Normalized) -> Iterator[tuple[QueryToken, ...]]:
     run: list[QueryToken] = []
     for index, token in enumerate(question.tokens):
         adjacent = bool(run) and question.text[run[-1].end : token.start] == " "
-        if _is_capitalised(token, first=index == 0) and (adjacent or not run):
+        names = _is_capitalised(token, first=index == 0) and not _is_piece(token, question.text)
+        if names and (adjacent or not run):
             run.append(token)
             continue
         yield from _finished(run)
-        run = [token] if _is_capitalised(token, first=index == 0) else []
+        run = [token] if names else []
     yield from _finished(run)
 
 
@@ -234,6 +238,13 @@ def _is_capitalised(token: QueryToken, *, first: bool) -> bool:
         return False
     # The first word of a sentence is capitalised anyway: it names something only if it is not a common word.
     return not first or not is_frame(token)
+
+
+def _is_piece(token: QueryToken, text: str) -> bool:
+    """Whether a word is only a piece of a unit or a formula, and no name: letters of `5 mmol/L`, `I/O`, `25(OH)D`."""
+    before, after = text[max(0, token.start - 2) : token.start], text[token.end : token.end + 2]
+    is_slashed = len(token.text) == 1 and "/" in (before[-1:], after[:1])
+    return is_slashed or _BRACKET_BEFORE.search(before) is not None or _BRACKET_BEHIND.match(after) is not None
 
 
 def _finished(run: list[QueryToken]) -> Iterator[tuple[QueryToken, ...]]:

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
-import re
-
 from citewell.text.folding import folded_text
 
-FILLER_STARTS = re.compile(
-    r"""^(?:
+# What people wrap around a question, in front of it and behind it: as text, since most questions are without, and do
+# not wait until it is compiled. A question with filler has one of the words below.
+STARTING_WORDS = frozenset(
+    """hi hey hello ok okay so well please pls um uh now also and can could would will tell show give remind what do did
+    have find search look i any""".split()
+)
+ENDING_WORDS = "note vault corpus document library saved bookmarks please thank possible".split()
+FILLER_STARTS = r"""(?ix)^(?:
       (?:hi|hey|hello|ok|okay|so|well|please|pls|um|uh|now|also|and)\b[\s,!.]*
     | (?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|show|give|find|explain|remind|help|list|summari[sz]e)\b\s*(?:me|us)?\s*(?:(?:about|of|on)\s+)?
     | (?:tell|show|give|remind)\s+(?:me|us)\s+(?:again\s+)?(?:(?:everything|anything|more|something|all)\s+)?(?:(?:you|we|i)\s+(?:know|have)\s+)?(?:about|of|on|regarding)?\s*
@@ -17,16 +21,11 @@ FILLER_STARTS = re.compile(
     | (?:do|did|have)\s+i\s+(?:have|save|saved|write|written|note|noted)\s+(?:anything|something|any\s+notes?|notes?|any)\s+(?:about|on|of)?\s*
     | (?:find|search|look)\s+(?:for\s+|up\s+|in\s+)?(?:(?:all|any)\s+)?(?:my\s+|the\s+)?(?:notes?|documents?|pages?|sources?)\s+(?:about|on|for|of|that\s+mention)\s*
     | (?:i(?:'d|\s+would)\s+like\s+to\s+know|i\s+want\s+to\s+know|i\s+wonder|i\s+am\s+wondering|i'm\s+wondering|do\s+you\s+know|any\s+idea)\b\s*(?:if\s+|whether\s+)?
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-FILLER_ENDS = re.compile(
-    r"""[\s,]*\b(?:
+    )"""
+FILLER_ENDS = r"""(?ix)[\s,]*\b(?:
       (?:in|from|according\s+to|across|within)\s+(?:all\s+)?(?:my|the|our)\s+(?:notes?|vault|corpus|documents?|library|saved\s+\w+|bookmarks)
     | please | thanks | thank\s+you | if\s+possible
-    )[\s.!?]*$""",
-    re.IGNORECASE | re.VERBOSE,
-)
+    )[\s.!?]*$"""
 
 # What a question asks for, rather than what it is about.
 INTENT_WORDS = frozenset(

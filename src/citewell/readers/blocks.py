@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from citewell.domain.documents import Link, Role, Section
+from citewell.domain.values import dataclass
 from citewell.readers.headings import plain_heading
 from citewell.readers.references import url_links
 from citewell.text.canonical import canonicalize

@@ -6,8 +6,8 @@ Never fails: what no encoding explains is read as Latin-1. Whether bytes are tex
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 
+from citewell.domain.values import dataclass
 from citewell.text.canonical import canonicalize
 
 _BOMS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from citewell.domain.documents import Role, Section
+from citewell.domain.values import dataclass
 
 # A heading is repeated in the path of every chunk below it, so a hostile one must not be megabytes long.
 HEADING_CHARS = 200

@@ -22,7 +22,7 @@ from citewell.readers.markup import scan
 from citewell.readers.page_markdown import page_text
 from citewell.readers.page_regions import SAID_SHARE, Region, content_region
 from citewell.readers.page_tree import is_heavy, page_tree
-from citewell.readers.references import is_web_address
+from citewell.readers.references import is_web_address, url_links
 from citewell.text.canonical import canonicalize
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
@@ -30,6 +30,8 @@ _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w-]+)", r
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)", re.IGNORECASE)
 _SINGLE_FILE = re.compile(r"<!--\s*Page saved with SingleFile\s+url:\s*(\S+)", re.IGNORECASE)
 _HEAD_CHARS = 4_096
+# Fewer words are no article: then the whole page is looked at.
+_LEAST_WORDS = 12
 WHOLE_PAGE = "main content could not be told apart: whole page kept"
 # Without it htmldate compares with today, and a page would read differently tomorrow.
 _DATE_RULES = {"original_date": True, "extensive_search": False, "max_date": "2100-01-01"}
@@ -44,14 +46,18 @@ class _Content:
     warnings: tuple[str, ...] = ()
 
 
-def read_html(data: bytes) -> ReadDocument:
-    """The page in these bytes; raises Unreadable when it holds no text."""
-    decoded = decode(data, declared=_declared_charset(data))
+def read_html(data: bytes, charset: str | None = None, *, main_only: bool = False) -> ReadDocument:
+    """The page in these bytes, in the encoding its host tells or else it says; raises Unreadable without any text.
+
+    `main_only` keeps the article alone: for pages that were fetched, not saved by somebody.
+    """
+    decoded = decode(data, declared=charset or _declared_charset(data))
     tree = page_tree(decoded.text)
     is_light = not is_heavy(tree)
     about = _about(tree, is_light=is_light)
     url = _address(decoded.text, about.url)
-    content = _content(tree, _extracted(tree, url) if is_light else None, url)
+    article = _article(tree, url, _line(about.title) or "") if main_only and is_light else None
+    content = article or _content(tree, _extracted(tree, url) if is_light else None, url)
     return ReadDocument(
         text=content.text,
         title=_line(about.title),
@@ -115,6 +121,23 @@ def _warnings(region: Region) -> Iterator[str]:
         yield WHOLE_PAGE
     elif region.lost > SAID_SHARE:
         yield f"{region.lost:.0%} of the visible words are not indexed"
+
+
+def _article(tree: Any, url: str | None, title: str) -> _Content | None:
+    """The article of a page alone, as trafilatura writes it; nothing where it finds hardly anything.
+
+    For pages nobody chose to save, what stands around the article is noise: teasers, comments, other articles.
+    """
+    from trafilatura import extract
+
+    found: Any = extract(
+        deepcopy(tree), url=url, output_format="markdown", include_comments=False, favor_precision=True
+    )
+    text = canonicalize(found or "")
+    first, _, rest = text.partition("\n")
+    if first.lstrip("# ").strip() and first.lstrip("# ").strip() in title:
+        text = rest.lstrip("\n")  # the title is kept by itself
+    return _Content(text, url_links(text)) if len(text.split()) >= _LEAST_WORDS else None
 
 
 def _extracted(tree: Any, url: str | None) -> str | None:

@@ -6,11 +6,11 @@ The name decides, because it is what the user sees; bytes that contradict it are
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from citewell.domain.documents import Kind, ReadDocument, SourceType
 from citewell.domain.errors import Unreadable
+from citewell.domain.values import dataclass
 from citewell.readers.binary import binary_kind
 from citewell.readers.decode import decode
 from citewell.readers.image import INSTALL, has_ocr

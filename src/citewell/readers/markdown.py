@@ -1,4 +1,7 @@
-"""Markdown notes: the whole file is the canonical text; the lines of the front matter are its first section."""
+"""Markdown notes: the file is the canonical text; the lines of the front matter are its first section.
+
+What Citewell itself wrote into a note is left out, and so is never indexed, quoted or linked from.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from citewell.readers.front_matter import FrontMatter, read_front_matter
 from citewell.readers.headings import Heading, sections_under
 from citewell.readers.markup import scan
 from citewell.readers.references import property_links
+from citewell.readers.written_sections import without_written
 from citewell.text.canonical import canonicalize
 
 
@@ -21,7 +25,7 @@ def read_markdown(data: bytes) -> ReadDocument:
 
 def markdown_document(text: str, *, warnings: tuple[str, ...] = ()) -> ReadDocument:
     """The note in this text."""
-    text = canonicalize(text)
+    text = without_written(canonicalize(text))
     front = read_front_matter(text)
     markup = scan(text, front.body_start)
     return ReadDocument(

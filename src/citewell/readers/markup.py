@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from citewell.domain.documents import Link
+from citewell.domain.values import dataclass
 from citewell.readers.headings import Heading, plain_heading
 from citewell.readers.references import AFTER_H, markdown_link, url_link, url_links, wikilink
 

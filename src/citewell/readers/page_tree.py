@@ -40,7 +40,7 @@ UNSEEN_TAGS = frozenset(
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
-def page_tree(markup: str) -> Any:
+def page_tree(markup: str, *, with_hidden: bool = False) -> Any:
     """The parsed page without what it hides; raises Unreadable for pages made to exhaust their reader."""
     from lxml import etree, html
 
@@ -62,7 +62,8 @@ def page_tree(markup: str) -> Any:
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
         raise Unreadable(f"the page nests more than {MAX_DEPTH} elements")
     _remove_controls(tree)
-    _remove_hidden(tree)
+    if not with_hidden:
+        _remove_hidden(tree)
     return tree
 
 

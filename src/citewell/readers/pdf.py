@@ -2,7 +2,7 @@
 
 pdfium is not thread-safe, so one lock lets one PDF be read at a time in a process. It does not bound what a hostile
 file makes pdfium unpack (a kilobyte of nested forms can take gigabytes): untrusted files belong in a process with a
-memory limit (`corpus/reader_pool.py`).
+memory limit (`readers/process_pool.py`).
 """
 
 from __future__ import annotations

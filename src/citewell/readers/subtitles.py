@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import unescape
 from itertools import pairwise
 
 from citewell.domain.documents import ReadDocument
 from citewell.domain.errors import Unreadable
+from citewell.domain.values import dataclass
 from citewell.readers.blocks import Block, compose
 from citewell.readers.decode import decode
 from citewell.readers.references import is_web_address

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.queries import LexicalQuery
 from citewell.retrieval.hybrid import LaneRow
 from citewell.retrieval.row_context import with_context
 from citewell.retrieval.rows import LOOK_THROUGH, evidence_row, rarity, read_many, shown_from, term_chunks
-from citewell.retrieval.spelling import Respelled
+
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import CorpusReader
+    from citewell.retrieval.spelling import Respelled
 
 
 def evidence_rows(

@@ -11,6 +11,8 @@ from citewell.domain.queries import Variant, VariantKind
 # Some of the question's own words, without the rest; or with other spellings, which the question itself was searched
 # with too.
 _SAYING_LESS: frozenset[VariantKind] = frozenset({"content", "anchors", "spelling"})
+# Searched as a phrase: words that stand together score more than words do, so these say nothing of how far words reach.
+AS_PHRASE: frozenset[VariantKind] = frozenset({"title", "phrase"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,15 @@ def fuse(results: Sequence[Results]) -> list[Fused]:
 
 def _fused(chosen: Sequence[Results], results: Sequence[Results]) -> list[Fused]:
     fused: dict[str, Fused] = {}
-    farthest = max((found.reach for found in results if found.candidates), default=0.0)
+    answered = [found for found in results if found.candidates]
+    by_words = [found for found in answered if found.variant.kind not in AS_PHRASE] or answered
+    farthest = max((found.reach for found in by_words), default=0.0)
     for found in chosen:
         if not found.candidates:
             continue
         variant = found.variant
         top = max(found.candidates[0].score, 1e-9)
-        weight = variant.weight * (found.reach / farthest if farthest > 0 else 1.0)
+        weight = variant.weight * (min(1.0, found.reach / farthest) if farthest > 0 else 1.0)
         for candidate in found.candidates:
             key = candidate.document.source_key
             base = weight * max(candidate.score, 0.0) / top

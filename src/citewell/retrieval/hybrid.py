@@ -9,11 +9,12 @@ five whatever the words say: the best row by words always has the full share, ho
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from citewell.domain.evidence import Lane, Signal
 from citewell.domain.lanes import Moved, SemanticReport, SemanticUse
 from citewell.domain.ports import Candidate
+from citewell.domain.values import dataclass
 from citewell.retrieval.lexical import Found
 
 # Both lanes are asked for so many documents, however few are shown: shares depend on them.

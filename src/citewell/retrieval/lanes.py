@@ -6,21 +6,24 @@ A semantic lane that does not work never stops a search by words: what went wron
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.errors import CitewellError, Unavailable
 from citewell.domain.evidence import Signal
 from citewell.domain.lanes import SemanticReport, SemanticUse
 from citewell.domain.ports import Candidate, Reranker
 from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.values import dataclass
 from citewell.retrieval.hybrid import DEPTH, LaneRow, compare, fuse_lanes, nearest_key, semantic_weight
 from citewell.retrieval.lexical import Found, rank
-from citewell.retrieval.semantic import SemanticLane
 from citewell.text.words import index_terms
 
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import CorpusReader
+    from citewell.retrieval.semantic import SemanticLane
+
 # Opens the lane when it is first needed; raises a CitewellError where that is not possible.
-OpenLane = Callable[[], SemanticLane]
+OpenLane = Callable[[], "SemanticLane"]
 
 
 def no_lane() -> SemanticLane:

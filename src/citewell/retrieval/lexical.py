@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.errors import CitewellError
 from citewell.domain.evidence import Signal
 from citewell.domain.ports import Candidate, Reranker, RerankQuery, RerankText
 from citewell.domain.queries import Filters, LexicalQuery
+from citewell.domain.values import dataclass
 from citewell.retrieval.proximity_rerank import CANDIDATES, ProximityReranker
 from citewell.retrieval.rows import rarity, term_chunks
 
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import CorpusReader
+
 # Which reranker a row's place is due to, where it is not the one that is always there.
 UNAVAILABLE = "reranker_unavailable"
-PROVENANCE = ("cross_encoder", UNAVAILABLE)
+PROVENANCE = ("cross_encoder", UNAVAILABLE, "summary")
+# A summary of the document has words of the query; what is shown is the document all the same.
+SUMMARY = "summary"
+_SUMMARY_TOLD = "words of the query stand in a summary of it"
 _SHIPPED = ProximityReranker()
 
 
@@ -46,8 +52,10 @@ def rank(
 
 
 def _found(candidate: Candidate, more: Sequence[Signal]) -> Found:
-    base = Signal("bm25", round(candidate.score, 6), "words of the query, rarer ones heavier, title twice")
-    signals = (base, *(signal for signal in more if signal.value or signal.name in PROVENANCE))
+    by_words = round(candidate.score - candidate.summary_score, 6)
+    base = Signal("bm25", by_words, "words of the query, rarer ones heavier, title twice")
+    told = (Signal(SUMMARY, candidate.summary_score, _SUMMARY_TOLD),) if candidate.summary_score else ()
+    signals = (base, *told, *(signal for signal in more if signal.value or signal.name in PROVENANCE))
     return Found(candidate, round(sum(signal.value for signal in signals), 6), signals)
 
 

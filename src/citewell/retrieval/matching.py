@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from citewell.domain.queries import LexicalQuery, Term
+from citewell.domain.values import dataclass
 from citewell.text.words import compound_forms, compounds, find_words
 
 

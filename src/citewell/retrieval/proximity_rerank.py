@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from citewell.domain.evidence import Signal
 from citewell.domain.ports import Commonness, RerankQuery, RerankText
+from citewell.domain.values import dataclass
 from citewell.text.words import index_terms
 
 CANDIDATES = 20

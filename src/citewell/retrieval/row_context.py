@@ -15,14 +15,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import TextSource
 from citewell.domain.documents import SectionView, Span
 from citewell.domain.evidence import Context, ContextKind, EvidenceRow
+from citewell.domain.values import dataclass
 from citewell.text.chunking import trim
 from citewell.text.sentences import sentence_breaks
 from citewell.text.structure import Block, whole_blocks_of
+
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import TextSource
 
 # How far above a window is looked for what belongs to it.
 _LOOK_ABOVE = 400_000

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import LexicalIndex, TextSource
 from citewell.domain.documents import Chunk, Document, Role, SectionView, Span
 from citewell.domain.evidence import EvidenceRow, Lane, Signal
 from citewell.domain.queries import LexicalQuery
+from citewell.domain.values import dataclass
 from citewell.retrieval.matching import Match, find_matches
 from citewell.retrieval.windows import best_window, wider_window
+
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import LexicalIndex, TextSource
 
 # How much of a document is looked through for the part to show.
 LOOK_THROUGH = 60_000

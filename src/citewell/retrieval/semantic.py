@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import VectorIndex
 from citewell.domain.errors import Unavailable
 from citewell.domain.ports import Candidate
 from citewell.domain.queries import Filters
+from citewell.domain.values import dataclass
 
 if TYPE_CHECKING:
+    from citewell.domain.corpus_port import VectorIndex
     from citewell.models.embeddings import Embedder
 
 NO_VECTORS = "The semantic lane has no vectors yet"

@@ -7,11 +7,12 @@ word of a query occurs, nothing is looked up. A wrong first letter is only seen 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.evidence import Signal
 from citewell.domain.queries import Filters, LexicalQuery, Term
+from citewell.domain.values import dataclass
 from citewell.retrieval.rows import term_chunks
 from citewell.text.folding import folded_text
 from citewell.text.spelling import (
@@ -24,6 +25,9 @@ from citewell.text.spelling import (
     slips_allowed,
 )
 from citewell.text.words import find_words
+
+if TYPE_CHECKING:
+    from citewell.domain.corpus_port import CorpusReader
 
 _WORDS = 4
 _LOOKED_AT = 4

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from citewell.domain.values import dataclass
 from citewell.retrieval.matching import Match
 from citewell.text.chunking import trim
 from citewell.text.sentences import sentence_breaks
@@ -39,14 +39,20 @@ _COMMON = 0.3
 _TITLED, _NAMES = 0.25, 0.5
 
 
+_NOTHING: Mapping[str, float] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """The blocks of a text, the headings above each, and what each says of each term."""
+    """The blocks of a text, the headings above each, and what each says of each term; most say nothing of any."""
 
     blocks: Sequence[Block]
     paths: Sequence[tuple[int, ...]]
-    said: Sequence[Mapping[str, float]]
+    by_block: Mapping[int, Mapping[str, float]]
     asking: frozenset[int]
+
+    def said(self, number: int) -> Mapping[str, float]:
+        return self.by_block.get(number, _NOTHING)
 
 
 def best_window(
@@ -112,47 +118,72 @@ def wider_window(
     low, high = shown
     if inside and blocks[inside[-1]].end - blocks[inside[0]].start <= max_chars:
         scored = _scored(blocks, matches, weights)
-        best = max(inside, key=lambda number: (sum(scored.said[number].values()), -number))
+        best = max(inside, key=lambda number: (sum(scored.said(number).values()), -number))
         grown = _grown(scored, best, max_chars, (inside[0], inside[-1]))
         low, high = min(low, grown[0]), max(high, grown[1])
     return _filled(text, low, high, max_chars) if high - low < max_chars else shown
 
 
 def _scored(blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> _Scored:
-    counts: list[Counter[str]] = [Counter() for _ in blocks]
+    counts = _counts(blocks, matches)
+    paths = headings_above(blocks)
+    worth = _worth(counts, len(blocks), weights)
+    said: dict[int, dict[str, float]] = {
+        number: {term: worth[term] * (1 + _REPEAT_SHARE * min(times - 1, 3)) for term, times in own.items()}
+        for number, own in counts.items()
+    }
+    for number in _headed(blocks, paths, counts):
+        own = said.setdefault(number, {})
+        for heading in paths[number]:
+            share = _HEADED if number - heading <= 1 else _HEADED_LATER
+            for term in counts.get(heading, ()):
+                own[term] = max(own.get(term, 0.0), share * worth[term])
+    return _Scored(blocks, paths, said, _asking(blocks, counts, worth))
+
+
+def _counts(blocks: Sequence[Block], matches: Sequence[Match]) -> dict[int, Counter[str]]:
+    """How often each term stands in each block that has any."""
+    counts: dict[int, Counter[str]] = {}
     at = 0
     for match in matches:
         while at + 1 < len(blocks) and blocks[at].end <= match.start:
             at += 1
-        counts[at][match.term] += 1
-    paths = headings_above(blocks)
-    worth = _worth(counts, weights)
-    said: list[dict[str, float]] = []
-    for number, block in enumerate(blocks):
-        own = {term: worth[term] * (1 + _REPEAT_SHARE * min(count - 1, 3)) for term, count in counts[number].items()}
-        for heading in paths[number] if block.kind != "heading" else ():
-            share = _HEADED if number - heading <= 1 else _HEADED_LATER
-            for term in counts[heading]:
-                own[term] = max(own.get(term, 0.0), share * worth[term])
-        said.append(own)
-    return _Scored(blocks, paths, said, _asking(blocks, counts, worth))
+        counts.setdefault(at, Counter())[match.term] += 1
+    return counts
 
 
-def _asking(blocks: Sequence[Block], counts: Sequence[Counter[str]], worth: Mapping[str, float]) -> frozenset[int]:
+def _headed(
+    blocks: Sequence[Block], paths: Sequence[tuple[int, ...]], counts: Mapping[int, Counter[str]]
+) -> Iterator[int]:
+    """The blocks that stand under a heading with a term of the question."""
+    speaking = {number for number in counts if blocks[number].kind == "heading"}
+    if not speaking:
+        return
+    for number in range(min(speaking) + 1, len(blocks)):
+        if blocks[number].kind != "heading" and not speaking.isdisjoint(paths[number]):
+            yield number
+
+
+def _asking(blocks: Sequence[Block], counts: Mapping[int, Counter[str]], worth: Mapping[str, float]) -> frozenset[int]:
     """The headings that ask the question themselves, but for a title at the top: all of the text stands below that."""
-    whole = sum(worth.values())
-    headings = [number for number, block in enumerate(blocks) if block.kind == "heading" and number > 1]
-    told = {number: sum(worth[term] for term in counts[number]) for number in headings}
-    return frozenset(number for number in headings if len(counts[number]) > 1 and told[number] >= _ASKS * whole)
+    enough = _ASKS * sum(worth.values())
+    return frozenset(
+        number
+        for number, own in counts.items()
+        if number > 1
+        and blocks[number].kind == "heading"
+        and len(own) > 1
+        and sum(worth[term] for term in own) >= enough
+    )
 
 
-def _worth(counts: Sequence[Counter[str]], weights: Mapping[str, float]) -> dict[str, float]:
+def _worth(counts: Mapping[int, Counter[str]], blocks: int, weights: Mapping[str, float]) -> dict[str, float]:
     """What a term is worth in this text: the rarer in the corpus and among these blocks, the more."""
-    having: Counter[str] = Counter(term for count in counts for term in count)
-    whole = math.log(1 + len(counts))
+    having: Counter[str] = Counter(term for count in counts.values() for term in count)
+    whole = math.log(1 + blocks)
     return {
-        term: weights.get(term, 1.0) * (_COMMON + (1 - _COMMON) * math.log(1 + len(counts) / blocks) / whole)
-        for term, blocks in having.items()
+        term: weights.get(term, 1.0) * (_COMMON + (1 - _COMMON) * math.log(1 + blocks / with_it) / whole)
+        for term, with_it in having.items()
     }
 
 
@@ -162,14 +193,16 @@ def _best_block(scored: _Scored, preferred: tuple[int, int], named: float | None
     A question that only names the document (`named`) is answered where its text begins, if that is here; where words of
     it are `missing` from the text, the place that the ranking found, perhaps by meaning, counts too.
     """
-    totals: list[float] = []
-    for number in range(len(scored.blocks)):
-        around = dict(scored.said[number])
+    totals = [0.0] * len(scored.blocks)
+    for number in sorted({near for said in scored.by_block for near in (said - 1, said, said + 1)}):
+        if not 0 <= number < len(totals):
+            continue
+        around = dict(scored.said(number))
         for other in (number - 1, number + 1):
-            if 0 <= other < len(scored.blocks) and scored.paths[other] == scored.paths[number]:
-                for term, value in scored.said[other].items():
+            if 0 <= other < len(totals) and scored.paths[other] == scored.paths[number]:
+                for term, value in scored.said(other).items():
                     around[term] = max(around.get(term, 0.0), _NEIGHBOUR * value)
-        totals.append(sum(around.values()))
+        totals[number] = sum(around.values())
     top = max(totals)
     for number, block in enumerate(scored.blocks):
         if block.kind == "heading":
@@ -193,7 +226,7 @@ def _grown(scored: _Scored, best: int, max_chars: int, begun: tuple[int, int]) -
         first = lead
     shown: dict[str, float] = {}
     for number in range(first, last + 1):
-        _show(shown, scored.said[number])
+        _show(shown, scored.said(number))
     while True:
         options: list[tuple[float, int]] = []
         if first > 0 and blocks[last].end - blocks[first - 1].start <= max_chars:
@@ -203,7 +236,7 @@ def _grown(scored: _Scored, best: int, max_chars: int, begun: tuple[int, int]) -
         if not options:
             return blocks[first].start, blocks[last].end
         _, number = max(options)
-        _show(shown, scored.said[number])
+        _show(shown, scored.said(number))
         first, last = min(first, number), max(last, number)
 
 
@@ -214,10 +247,10 @@ def _show(shown: dict[str, float], said: Mapping[str, float]) -> None:
 
 def _gain(scored: _Scored, shown: Mapping[str, float], number: int, best: int, *, before: bool) -> float:
     """How welcome a block is beside what is shown: what it adds, and whether it belongs to the best one."""
-    said = scored.said[number]
+    said = scored.said(number)
     fresh = sum(max(0.0, value - shown.get(term, 0.0)) for term, value in said.items())
     more = 0.2 * sum(said.values())
-    top = sum(scored.said[best].values()) or 1.0
+    top = sum(scored.said(best).values()) or 1.0
     path, own = scored.paths[number], scored.paths[best]
     kinship = 0.5 if path == own else 0.3 if path[: len(own)] == own else 0.1 if before else 0.0
     return fresh + more + kinship * top * (0.8 if before else 1.0)

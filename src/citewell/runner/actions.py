@@ -12,16 +12,53 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.answers import Doubt, Draft, Entails, Likeness, PreparedSynthesis, Verification
+from citewell.briefs.composing import Composed
+from citewell.briefs.quoting import QuotedQuery
+from citewell.domain.answers import (
+    Citation,
+    Doubt,
+    Draft,
+    Entails,
+    Likeness,
+    Opinion,
+    PreparedSynthesis,
+    Readings,
+    Verification,
+)
+from citewell.domain.briefs import (
+    BinderName,
+    Brief,
+    ClaimType,
+    DeduplicatorName,
+    Duplicate,
+    ItemCredibility,
+    PlannerName,
+    ReportItem,
+    ReportPlan,
+    TriageName,
+)
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow, GivenRow
+from citewell.domain.judging import ClaimPair
 from citewell.domain.lanes import SemanticUse
+from citewell.domain.notes import NoteChange, NoteDepth, NoteLink, NoteTask, NoteText, NoteTopic
 from citewell.domain.packs import ResearchPack, RetrievalReport
-from citewell.domain.ports import ClaimPair
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import STAGE_GROUPS, Control, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
+from citewell.domain.surveys import TopicSurvey
 from citewell.domain.topics import TopicBrief
+from citewell.domain.web import (
+    Credibility,
+    FetchProblem,
+    LeftOut,
+    PageFacts,
+    PaperFacts,
+    ResearchIntent,
+    SearchHit,
+    SentRequest,
+)
+from citewell.notes.composing import TopicFindings
 from citewell.planning.planner import Merged
 
 # Actions
@@ -129,12 +166,26 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAnswers:
+    """Ask the reader which of these texts answer the question, for at most so many seconds."""
+
+    reader: str
+    question: str
+    texts: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Extract:
     """Answer from the prepared evidence without a model."""
 
     prepared: PreparedSynthesis
     plan: QueryPlan
     likeness: Likeness = field(default_factory=Likeness)
+    # Whether the answer is ordered under headings; left out of the action's name where it is not.
+    in_sections: bool = False
+    # What a reader found; left out of the action's name where none was asked.
+    readings: Readings = field(default_factory=Readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +228,7 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class ReadReview:
-    """Read what a reviewing model doubts."""
+    """Read what a reviewing model doubts, and what it thinks of the unproven."""
 
     reply: str
     verification: Verification
@@ -188,6 +239,219 @@ class KeepTexts:
     """Keep the texts an answer cites for as long as the run exists."""
 
     texts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote:
+    """Read the note a run is about, without what we wrote in it and with what it embeds."""
+
+    task: NoteTask
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractTopics:
+    """What a note is about, by its layout and words."""
+
+    note: NoteText
+    focus: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopics:
+    """Read the topics a model named."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindPassages:
+    """What the evidence says of a topic, word for word."""
+
+    topic: NoteTopic
+    prepared: PreparedSynthesis
+    plan: QueryPlan
+    depth: NoteDepth
+    note: NoteText
+
+
+@dataclass(frozen=True, slots=True)
+class LinkNotes:
+    """How documents are linked from the note."""
+
+    task: NoteTask
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeSection:
+    """The section as Markdown, of findings that hold."""
+
+    note: NoteText
+    findings: tuple[TopicFindings, ...]
+    citations: tuple[Citation, ...]
+    evidence: tuple[PreparedSynthesis, ...]
+    related: tuple[str, ...]
+    links: tuple[NoteLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSection:
+    """Put the section into the note, if that is still the one that was read (`basis`); or say what would change."""
+
+    task: NoteTask
+    lines: tuple[str, ...]
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchWeb:
+    """Ask one provider one query; `configured` sites are let through or kept out."""
+
+    provider: str
+    query: str
+    limit: int
+    seconds: float
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """Fetch a page that a search found or a person named, and keep what it says."""
+
+    url: str
+    seconds: float
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepSnippets:
+    """Keep what a provider showed of pages that are not read."""
+
+    hits: tuple[SearchHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankPages:
+    """Find the passages of the pages that were read for the question."""
+
+    question: str
+    plan: QueryPlan
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssessWeb:
+    """Weigh what was read: what counts, whether it is enough, what to ask next."""
+
+    corpus: ResearchPack
+    found: ResearchPack
+    pages: tuple[PageFacts, ...]
+    papers: tuple[tuple[str, PaperFacts], ...]
+    is_deep: bool
+    is_time_bound: bool
+    intents: tuple[ResearchIntent, ...]
+    floor: float
+    pinned: tuple[str, ...]
+    tried: tuple[str, ...]
+    rows: int
+    max_queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class WebAssessment:
+    """What the pages come to: the evidence with them, what does not count, what is missing, what to ask next."""
+
+    pack: ResearchPack
+    credibility: tuple[Credibility, ...]
+    left_out: tuple[LeftOut, ...]
+    sufficient: bool
+    reason: str
+    gaps: tuple[str, ...]
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBrief:
+    """Which questions are looked into for a brief, by rules; with a survey, also what the corpus holds on its topic."""
+
+    brief: Brief
+    planner: PlannerName
+    survey: TopicSurvey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyTopic:
+    """Find the documents that speak of a topic, and their sections."""
+
+    topics: tuple[str, ...]
+    filters: Filters
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBriefPlan:
+    """Read the sub-queries a model proposed."""
+
+    brief: Brief
+    reply: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeItems:
+    """Find the items that say what another one says."""
+
+    items: tuple[ReportItem, ...]
+    deduplicator: DeduplicatorName
+
+
+@dataclass(frozen=True, slots=True)
+class TriageItems:
+    """How far the sources from outside are to be believed, by rules."""
+
+    items: tuple[ReportItem, ...]
+    floor: float
+    triage: TriageName
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTriage:
+    """Read what a model says of the sources it was shown."""
+
+    items: tuple[ReportItem, ...]
+    verdicts: tuple[ItemCredibility, ...]
+    floor: float
+    reply: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteReport:
+    """A report without a model: what the evidence says of each sub-query, word for word."""
+
+    queries: tuple[QuotedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """Read the report a model wrote."""
+
+    reply: str
+    prepared: PreparedSynthesis
+    is_repair: bool
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BindReport:
+    """Bind each citation of a checked report to the retained item it stands in."""
+
+    verification: Verification
+    retained: tuple[ReportItem, ...]
+    plan: ReportPlan
+    types: dict[str, ClaimType]
+    by_model: bool
+    binder: BinderName
 
 
 Action = (
@@ -204,15 +468,42 @@ Action = (
     | Compare
     | Extract
     | ReadDraft
+    | ReadAnswers
     | JudgeClaims
     | Verify
     | ReadReview
     | KeepTexts
+    | ReadNote
+    | ExtractTopics
+    | ReadTopics
+    | FindPassages
+    | LinkNotes
+    | ComposeSection
+    | WriteSection
+    | SearchWeb
+    | ReadPage
+    | KeepSnippets
+    | RankPages
+    | AssessWeb
+    | PlanBrief
+    | SurveyTopic
+    | ReadBriefPlan
+    | DedupeItems
+    | TriageItems
+    | ReadTriage
+    | QuoteReport
+    | ReadReport
+    | BindReport
 )
 ActionKind = Literal["io", "compute"]
 DeadlineScope = Literal["gathering", "writing", "everything"] | StageGroup
 
-IO_ACTIONS = (Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, Compare, JudgeClaims, KeepTexts)
+WEB_ACTIONS = (SearchWeb, ReadPage, KeepSnippets, RankPages)
+IO_ACTIONS = (
+    *(Ask, Retrieve, ReadGiven, BriefTopic, Inspect, Expand, Compare, ReadAnswers, JudgeClaims, KeepTexts),
+    *(ReadNote, LinkNotes, WriteSection, SurveyTopic),
+    *WEB_ACTIONS,
+)
 
 
 def kind_of(action: Action) -> ActionKind:
@@ -230,20 +521,45 @@ STAGES: dict[type[Any], Stage] = {
     Expand: "optional_expand_or_retry",
     Prepare: "prepare_synthesis",
     Compare: "prepare_synthesis",
+    ReadAnswers: "prepare_synthesis",
     Extract: "synthesize",
     ReadDraft: "synthesize",
     JudgeClaims: "verify",
     Verify: "verify",
     ReadReview: "verify",
     KeepTexts: "persist_trace",
+    ReadNote: "plan",
+    ExtractTopics: "plan",
+    ReadTopics: "plan",
+    FindPassages: "synthesize",
+    LinkNotes: "verify",
+    ComposeSection: "verify",
+    WriteSection: "persist_trace",
+    SearchWeb: "search",
+    ReadPage: "read",
+    KeepSnippets: "read",
+    RankPages: "evaluate",
+    AssessWeb: "evaluate",
+    PlanBrief: "plan",
+    SurveyTopic: "plan",
+    ReadBriefPlan: "plan",
+    DedupeItems: "evaluate",
+    TriageItems: "evaluate",
+    ReadTriage: "evaluate",
+    QuoteReport: "synthesize",
+    ReadReport: "synthesize",
+    BindReport: "verify",
 }
 
 
 ASK_STAGES: dict[ChatPurpose, Stage] = {
     "plan": "plan",
+    "topics": "plan",
     "write": "synthesize",
     "repair": "synthesize",
     "review": "verify",
+    "evaluate": "evaluate",
+    "triage": "evaluate",
 }
 
 
@@ -345,6 +661,13 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersRead:
+    """How likely each text answers, in the order of the texts."""
+
+    answers: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Drafted:
     draft: Draft
 
@@ -365,11 +688,121 @@ class Verified:
 class Reviewed:
     doubts: tuple[Doubt, ...]
     error: str = ""
+    opinions: tuple[Opinion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TextsKept:
     missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSeen:
+    note: NoteText
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsFound:
+    """The topics of a note; `error` says why a model's reply held none."""
+
+    topics: tuple[NoteTopic, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesLinked:
+    links: tuple[NoteLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionComposed:
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionWritten:
+    change: NoteChange
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearched:
+    """What a provider found, in its order, and the requests it took."""
+
+    hits: tuple[SearchHit, ...]
+    requests: tuple[SentRequest, ...] = ()
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageKept:
+    """A page that was read and is kept."""
+
+    page: PageFacts
+    requests: tuple[SentRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetsKept:
+    pages: tuple[PageFacts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WebFailed:
+    """A search or a page that came to nothing: its class, and the requests it took."""
+
+    problem: FetchProblem
+    message: str
+    requests: tuple[SentRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PagesRanked:
+    pack: ResearchPack
+
+
+@dataclass(frozen=True, slots=True)
+class WebWeighed:
+    assessment: WebAssessment
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSurveyed:
+    survey: TopicSurvey
+
+
+@dataclass(frozen=True, slots=True)
+class BriefPlanned:
+    """What is looked into for a brief; `error` says why a model's reply held no plan."""
+
+    plan: ReportPlan | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsDeduped:
+    duplicates: tuple[Duplicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsTriaged:
+    """The verdicts; `to_ask` names the items that are worth a model's look."""
+
+    verdicts: tuple[ItemCredibility, ...]
+    to_ask: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRead:
+    """A model's report as a draft, with the type of each claim by its text."""
+
+    draft: Draft
+    types: dict[str, ClaimType]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportComposed:
+    composed: Composed
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,11 +843,29 @@ Observation = (
     | Judged
     | Prepared
     | Compared
+    | AnswersRead
     | Drafted
     | ClaimsJudged
     | Verified
     | Reviewed
     | TextsKept
+    | NoteSeen
+    | TopicsFound
+    | NotesLinked
+    | SectionComposed
+    | SectionWritten
+    | WebSearched
+    | PageKept
+    | SnippetsKept
+    | WebFailed
+    | PagesRanked
+    | WebWeighed
+    | BriefPlanned
+    | TopicSurveyed
+    | ItemsDeduped
+    | ItemsTriaged
+    | ReportRead
+    | ReportComposed
     | ActionFailed
     | CancelRequested
     | FinishRequested
@@ -442,11 +893,29 @@ OBSERVATIONS: dict[str, type[Any]] = {
         Judged,
         Prepared,
         Compared,
+        AnswersRead,
         Drafted,
         ClaimsJudged,
         Verified,
         Reviewed,
         TextsKept,
+        NoteSeen,
+        TopicsFound,
+        NotesLinked,
+        SectionComposed,
+        SectionWritten,
+        WebSearched,
+        PageKept,
+        SnippetsKept,
+        WebFailed,
+        PagesRanked,
+        WebWeighed,
+        BriefPlanned,
+        TopicSurveyed,
+        ItemsDeduped,
+        ItemsTriaged,
+        ReportRead,
+        ReportComposed,
         ActionFailed,
         CancelRequested,
         FinishRequested,
@@ -468,6 +937,12 @@ def action_digest(action: Action) -> str:
     body = msgspec.to_builtins(action)
     if isinstance(action, Verify) and not action.scores:
         del body["scores"]
+    if isinstance(action, PlanBrief) and action.survey is None:
+        del body["survey"]
+    if isinstance(action, Extract) and not action.in_sections:
+        del body["in_sections"]
+    if isinstance(action, Extract) and not action.readings.texts:
+        del body["readings"]
     return digest([type(action).__name__, body])
 
 

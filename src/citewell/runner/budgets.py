@@ -60,7 +60,7 @@ def _worst_cost(request: ChatRequest, use: ModelUse) -> float:
 
 def price_of(request: ChatRequest, use: ModelUse) -> Price | None:
     """What the model of a call costs."""
-    prices = {"plan": use.planner_price, "review": use.reviewer_price}
+    prices = {"plan": use.planner_price, "review": use.reviewer_price, "evaluate": use.evaluator_price}
     return prices.get(request.purpose, use.writer_price)
 
 

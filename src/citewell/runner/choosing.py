@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from citewell.domain.chat import ChatModel, Price
 from citewell.domain.errors import BadInput, Conflict
-from citewell.domain.runs import ModelChoice, ModelUse
+from citewell.domain.runs import ModelChoice, ModelUse, RunProfile
+from citewell.domain.web import WebUse
 from citewell.models.chat import check_model
 from citewell.models.endpoints import EXTRACTIVE, is_hosted
 from citewell.settings import Settings
+from citewell.web.providers.registry import enabled, enabled_names
 
 MAX_OUTPUT_TOKENS = 32_000
 
 
-def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: ModelChoice) -> ModelUse:
-    """The models of a run. A ceiling in USD needs every price to be known: without it nothing starts."""
+def model_use(
+    settings: Settings, chat: Callable[[str], ChatModel], choice: ModelChoice, evaluator: str = ""
+) -> ModelUse:
+    """The models of a run; `evaluator` is asked between rounds on the web.
+
+    A ceiling in USD needs every price to be known: without it nothing starts.
+    """
     writer = choice.model or settings.model or EXTRACTIVE
     planner = _planner(settings, choice, writer)
     ceiling = _ceiling(settings, choice)
@@ -29,7 +36,7 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Mode
             f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."
         )
     reviewer = settings.review_model if settings.review_model != EXTRACTIVE else ""
-    asked = [model for model in (writer, planner, reviewer) if model and model != EXTRACTIVE]
+    asked = [model for model in (writer, planner, reviewer, evaluator) if model and model != EXTRACTIVE]
     for model in asked:
         check_model(model, settings)
     return ModelUse(
@@ -39,6 +46,7 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Mode
         planner_price=_price(chat, planner, ceiling) if planner else None,
         reviewer=reviewer,
         reviewer_price=_price(chat, reviewer, ceiling) if reviewer else None,
+        evaluator_price=_price(chat, evaluator, ceiling) if evaluator else None,
         is_hosted=any(is_hosted(model, settings) for model in asked),
         max_cost_usd=ceiling,
         max_output_tokens=settings.max_output_tokens,
@@ -78,3 +86,32 @@ def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) 
             fix=f"Set it: CITEWELL_PRICES='{model}=INPUT/OUTPUT' (USD per million tokens), or leave the ceiling out.",
         )
     return price
+
+
+def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: Sequence[str] = ()) -> WebUse | None:
+    """What a run of this profile may use of the web; None where the profile has nothing to do with it."""
+    if profile not in ("chat", "deep", "report"):
+        return None
+    enabled(settings)  # what is turned on without what it needs is said before anything starts
+    model = settings.research_model or choice.model or settings.model
+    # A report reads as much as a deep run; what a model says of its pages is asked in its own steps.
+    is_deep = profile in ("deep", "report")
+    most_reads = settings.deep_research_max_sources_read if is_deep else settings.chat_research_max_sources_read
+    may_loop = settings.agentic_research_deep_enabled if is_deep else settings.agentic_research_chat_enabled
+    return WebUse(
+        providers=enabled_names(settings),
+        loops=may_loop,
+        max_loops=settings.deep_research_max_loops if is_deep else settings.chat_research_max_loops,
+        max_reads=most_reads,
+        max_queries=settings.deep_research_max_search_queries if is_deep else settings.chat_research_max_search_queries,
+        max_bytes=settings.research_source_max_bytes * max(1, most_reads) * 2,
+        fetch_seconds=settings.research_source_fetch_timeout_seconds,
+        page_bytes=settings.research_source_max_bytes,
+        allow=_sites(settings.web_allow),
+        deny=(*_sites(settings.web_deny), *deny),
+        model="" if model == EXTRACTIVE else model,
+    )
+
+
+def _sites(listed: str) -> tuple[str, ...]:
+    return tuple(site.strip().lower() for site in listed.split(",") if site.strip())

@@ -4,43 +4,86 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from citewell.briefs.composing import compose_report
+from citewell.briefs.planning import LlmQueryPlanner
+from citewell.briefs.quoting import quote_report
+from citewell.briefs.strategies import BINDERS, DEDUPLICATORS, PLANNERS, TRIAGES
+from citewell.briefs.triage import HybridCredibilityTriage
+from citewell.briefs.writing import read_report
+from citewell.domain.briefs import ReportItem
+from citewell.notes.composing import compose_section
+from citewell.notes.findings import disagreements_with, find_passages
+from citewell.notes.prompting import read_topics
+from citewell.notes.topics import extract_topics
 from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.planner import merge_planned
 from citewell.planning.strategy import plan_question
 from citewell.runner.actions import (
     Action,
     Ask,
+    AssessWeb,
+    BindReport,
+    BriefPlanned,
     BriefTopic,
     Compare,
+    ComposeSection,
+    DedupeItems,
     Drafted,
     Expand,
     Extract,
+    ExtractTopics,
+    FindPassages,
     Inspect,
+    ItemsDeduped,
+    ItemsTriaged,
     JudgeClaims,
     JudgeCoverage,
     Judged,
+    KeepSnippets,
     KeepTexts,
+    LinkNotes,
     MakePlan,
     MergePlan,
     Observation,
+    PlanBrief,
     PlanMade,
     PlanMerged,
     Prepare,
     Prepared,
+    QuoteReport,
+    RankPages,
+    ReadAnswers,
+    ReadBriefPlan,
     ReadDraft,
     ReadGiven,
+    ReadNote,
+    ReadPage,
+    ReadReport,
     ReadReview,
+    ReadTopics,
+    ReadTriage,
+    ReportComposed,
+    ReportRead,
     Retrieve,
     Reviewed,
+    SearchWeb,
+    SectionComposed,
+    SurveyTopic,
+    TopicsFound,
+    TriageItems,
     Verified,
     Verify,
+    WebWeighed,
+    WriteSection,
 )
+from citewell.runner.assessing import assess
 from citewell.runner.judge import judge
 from citewell.synthesis.drafting import read_answer
 from citewell.synthesis.extract import extract
 from citewell.synthesis.likeness import texts_to_compare
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.review import read_review
+from citewell.synthesis.sections import in_sections
 from citewell.synthesis.verify import verify
 
 
@@ -75,7 +118,8 @@ def compute(action: Action) -> Observation:
             )
             return Prepared(ready, texts_to_compare(ready, action.pack.query_plan) if action.by_meaning else ())
         case Extract():
-            return Drafted(extract(action.prepared, action.plan, action.likeness))
+            draft = extract(action.prepared, action.plan, action.likeness, action.readings)
+            return Drafted(in_sections(draft, action.prepared) if action.in_sections else draft)
         case ReadDraft():
             draft = read_answer(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
             return Drafted(draft)
@@ -85,19 +129,75 @@ def compute(action: Action) -> Observation:
                 *(action.question, action.draft, action.prepared, action.plan, action.max_citations), scores=scores
             )
             return Verified(checked)
+        case AssessWeb():
+            return WebWeighed(assess(action))
         case ReadReview():
             return Reviewed(*read_review(action.reply, action.verification))
+        case ExtractTopics():
+            return TopicsFound(extract_topics(action.note, action.focus))
+        case ReadTopics():
+            return TopicsFound(*read_topics(action.reply))
+        case FindPassages():
+            return Drafted(find_passages(action.topic, action.prepared, action.plan, action.depth, action.note))
+        case ComposeSection():
+            differing = disagreements_with(action.note, action.evidence)
+            links = {one.source_key: one.markdown for one in action.links}
+            return SectionComposed(compose_section(action.findings, action.citations, differing, action.related, links))
+        case PlanBrief() | ReadBriefPlan() | DedupeItems() | TriageItems() | ReadTriage():
+            return _gathered(action)
+        case QuoteReport():
+            return Drafted(quote_report(action.queries))
+        case ReadReport():
+            read = read_report(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
+            return ReportRead(read.draft, read.types)
+        case BindReport():
+            composed = compose_report(
+                *(action.verification, action.retained, action.plan, action.types, BINDERS[action.binder]),
+                by_model=action.by_model,
+            )
+            return ReportComposed(composed)
         case (
             Ask()
+            | ReadNote()
+            | LinkNotes()
+            | WriteSection()
             | Retrieve()
             | ReadGiven()
             | BriefTopic()
+            | SurveyTopic()
             | Inspect()
             | Expand()
             | Compare()
+            | ReadAnswers()
             | JudgeClaims()
             | KeepTexts()
+            | SearchWeb()
+            | ReadPage()
+            | KeepSnippets()
+            | RankPages()
         ):
             raise TypeError(f"{type(action).__name__} reaches outside: it is performed, not computed")
         case _:
             assert_never(action)
+
+
+def _gathered(action: PlanBrief | ReadBriefPlan | DedupeItems | TriageItems | ReadTriage) -> Observation:
+    """What is computed for a report before it is written."""
+    match action:
+        case PlanBrief():
+            return BriefPlanned(PLANNERS[action.planner].plan(action.brief, action.survey))
+        case ReadBriefPlan():
+            return BriefPlanned(*LlmQueryPlanner().read(action.reply, action.brief, action.model))
+        case DedupeItems():
+            return ItemsDeduped(DEDUPLICATORS[action.deduplicator].duplicates(action.items))
+        case TriageItems():
+            triage = TRIAGES[action.triage]
+            verdicts = triage.verdicts(action.items, action.floor)
+            ask: tuple[ReportItem, ...] = ()
+            if isinstance(triage, HybridCredibilityTriage):
+                ask = triage.to_ask(action.items, verdicts, action.floor)
+            return ItemsTriaged(verdicts, tuple(item.ref_id for item in ask))
+        case ReadTriage():
+            read = HybridCredibilityTriage().read
+            verdicts, error = read(action.reply, action.items, action.verdicts, action.floor, action.model)
+            return ItemsTriaged(verdicts, (), error)

@@ -41,7 +41,8 @@ class Display:
 
     def open(self, action: Action, state: RunState) -> Callable[[str], None]:
         """Where the text of this action goes; a second draft takes the place of the first."""
-        if not _writes(action) or state.prepared is None or state.plan is None:
+        # A report is shown whole: its claims are lines of a list until they are read.
+        if not _writes(action) or state.prepared is None or state.plan is None or state.report is not None:
             return _nowhere
         self._retract("the answer is written again")
         self._stream, self._pieces = SentenceStream(state.prepared, state.plan), []

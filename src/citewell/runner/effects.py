@@ -7,17 +7,20 @@ What comes from outside is masked here, before it is recorded and before the mac
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol
 
+from citewell.briefs.surveying import TopicSurveys
 from citewell.domain.answers import Entails
 from citewell.domain.chat import ChatFailed, ChatModel
 from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
 from citewell.domain.errors import CitewellError, NotFound, Unavailable
-from citewell.domain.ports import Entailment, Reranker
+from citewell.domain.notes import NoteChange, NoteLink, NoteTask, NoteText
+from citewell.domain.ports import AnswerSpans, Entailment, Reranker
 from citewell.packs.build import PackBuilder
 from citewell.packs.related import related_rows
 from citewell.packs.rereading import reread
@@ -25,7 +28,9 @@ from citewell.packs.topic_brief import TopicBriefs
 from citewell.retrieval.comparing import compare_texts
 from citewell.retrieval.lanes import OpenLane
 from citewell.runner.actions import (
+    WEB_ACTIONS,
     Action,
+    AnswersRead,
     Ask,
     AskFailed,
     BriefTopic,
@@ -39,14 +44,24 @@ from citewell.runner.actions import (
     Inspected,
     JudgeClaims,
     KeepTexts,
+    LinkNotes,
+    NoteSeen,
+    NotesLinked,
     Observation,
+    ReadAnswers,
     ReadGiven,
+    ReadNote,
     Replied,
     Retrieve,
     Retrieved,
+    SectionWritten,
+    SurveyTopic,
     TextsKept,
     TopicBriefed,
+    TopicSurveyed,
+    WriteSection,
 )
+from citewell.runner.web_effects import WebEffects
 from citewell.synthesis.answerability import with_estimate
 from citewell.text.masking import MaskedStream, Masker
 
@@ -59,9 +74,22 @@ class View(Protocol):
     ) -> DocumentView: ...
 
 
+class NoteFiles(Protocol):
+    """The note a run is about, and the vault around it."""
+
+    def read(self, task: NoteTask) -> NoteText: ...
+
+    def link(self, task: NoteTask, keys: Sequence[str]) -> tuple[NoteLink, ...]: ...
+
+    def write(self, task: NoteTask, lines: Sequence[str], basis: str) -> NoteChange: ...
+
+
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
 # Pairs a judge is given at a time: time that runs out is noticed between two of them.
 JUDGED_AT_ONCE = 4
+# The same for a reader, which is asked about short passages.
+READ_AT_ONCE = 4
+_log = logging.getLogger("citewell.runner")
 
 
 class Effects:
@@ -78,8 +106,14 @@ class Effects:
         reranker: Reranker | None = None,
         masker: Masker | None = None,
         open_judge: Callable[[], Entailment | None] | None = None,
+        open_reader: Callable[[], AnswerSpans | None] | None = None,
+        open_notes: Callable[[], NoteFiles] | None = None,
+        web: WebEffects | None = None,
     ) -> None:
+        self._open_notes = open_notes
         self._open_judge = open_judge
+        self._open_reader = open_reader
+        self._web = web
         self._reranker = reranker
         self._masker = masker or Masker()
         # A key that holds a secret is known to the run by its masked form only.
@@ -93,11 +127,22 @@ class Effects:
 
     async def perform(self, action: Action, on_text: Callable[[str], None]) -> Observation:
         """Do one io action, off the event loop; a model is asked on it, so that cancelling closes the connection."""
-        if isinstance(action, Ask):
-            return await self._ask(action, on_text)
-        if isinstance(action, JudgeClaims):
-            return await self._judge(action)
-        return await asyncio.to_thread(self._do_masked, action)
+        _tell(action)
+        try:
+            if isinstance(action, Ask):
+                return await self._ask(action, on_text)
+            if isinstance(action, JudgeClaims):
+                return await self._judge(action)
+            if isinstance(action, ReadAnswers):
+                return await self._read_answers(action)
+            if isinstance(action, WEB_ACTIONS):
+                if self._web is None:
+                    raise Unavailable("The web is not wired.")
+                return self._masker.mask_value(await self._web.perform(action))
+            return await asyncio.to_thread(self._do_masked, action)
+        except CitewellError as error:
+            _log.warning("%s failed: %s (%s)", type(action).__name__, self._redact(error.message), error.code)
+            raise
 
     async def _ask(self, action: Ask, on_text: Callable[[str], None]) -> Observation:
         streams = action.request.purpose in ("write", "repair")
@@ -109,6 +154,7 @@ class Effects:
         except ChatFailed as failed:
             usage, cost = failed.usage, failed.cost_usd
             message, fix = self._redact(failed.message), self._redact(failed.fix)
+            _log.warning("the model gave no reply to %s: %s", action.request.purpose, message)
             return AskFailed(failed.problem, message, fix, usage, cost, failed.attempts)
         return self._masker.mask_value(Replied(reply))
 
@@ -127,6 +173,22 @@ class Effects:
             raise Unavailable(f"The judge took longer than {action.seconds:g} s.") from None
         return ClaimsJudged(tuple(map(_rounded, scores)))
 
+    async def _read_answers(self, action: ReadAnswers) -> Observation:
+        """How likely each text answers, rounded as it goes on record; raises Unavailable, also when it is late."""
+        answers: list[float] = []
+        try:
+            async with asyncio.timeout(action.seconds):
+                reader = await asyncio.to_thread(self._open_reader) if self._open_reader is not None else None
+                if reader is None:
+                    raise Unavailable("No reader is set.", fix="Set CITEWELL_READER.")
+                for first in range(0, len(action.texts), READ_AT_ONCE):
+                    some = action.texts[first : first + READ_AT_ONCE]
+                    readings = await asyncio.to_thread(reader.read, action.question, some)
+                    answers += [round(1.0 - one.no_answer, 4) for one in readings]
+        except TimeoutError:
+            raise Unavailable(f"The reader took longer than {action.seconds:g} s.") from None
+        return AnswersRead(tuple(answers))
+
     def _do_masked(self, action: Action) -> Observation:
         observation = self._do(self._with_real_keys(action))
         return self._masker.mask_value(observation, self._remember_key)
@@ -144,6 +206,8 @@ class Effects:
                 return replace(action, lookups=tuple(keys.get(key, key) for key in action.lookups))
             case Expand():
                 return replace(action, lookup=keys.get(action.lookup, action.lookup))
+            case LinkNotes():
+                return replace(action, keys=tuple(keys.get(key, key) for key in action.keys))
             case KeepTexts():
                 return replace(action, texts=tuple((keys.get(key, key), digest) for key, digest in action.texts))
             case _:
@@ -154,6 +218,8 @@ class Effects:
             return TextsKept(self._keep(action.texts))
         if isinstance(action, Compare):
             return self._compare(action)
+        if isinstance(action, (ReadNote, LinkNotes, WriteSection)):
+            return self._of_the_note(action)
         # What is removed meanwhile is still there for the row that was just ranked.
         with self._store.snapshot():
             return self._read(action)
@@ -176,12 +242,26 @@ class Effects:
             case BriefTopic():
                 briefs = TopicBriefs(self._store)
                 return TopicBriefed(briefs.brief(action.topic, action.filters, action.seed_limit, action.related_limit))
+            case SurveyTopic():
+                return TopicSurveyed(TopicSurveys(self._store).survey(action.topics, action.filters))
             case Inspect():
                 return Inspected(tuple(self._views(action)))
             case Expand():
                 return Expanded(tuple(related_rows(self._store, action.lookup, action.max_chars, action.limit)))
             case _:
                 raise TypeError(f"{type(action).__name__} is computed, not performed")
+
+    def _of_the_note(self, action: ReadNote | LinkNotes | WriteSection) -> Observation:
+        if self._open_notes is None:
+            raise Unavailable("Notes cannot be written here.")
+        notes = self._open_notes()
+        match action:
+            case ReadNote():
+                return NoteSeen(notes.read(action.task))
+            case LinkNotes():
+                return NotesLinked(notes.link(action.task, action.keys))
+            case WriteSection():
+                return SectionWritten(notes.write(action.task, action.lines, action.basis))
 
     def _compare(self, action: Compare) -> Observation:
         """A model that does not work never stops an answer: words decide alone, and the run says so."""
@@ -198,6 +278,17 @@ class Effects:
             except NotFound:
                 continue  # removed since it was found: the row keeps the window it had
         return views
+
+
+def _tell(action: Action) -> None:
+    """What is asked and searched, for a log; never what stands in it."""
+    match action:
+        case Ask():
+            _log.info("asking %s to %s", action.request.model, action.request.purpose)
+        case Retrieve():
+            _log.info("searching by %d variants", len(action.plan.query_variants))
+        case _:
+            _log.debug("%s", type(action).__name__)
 
 
 def _rounded(score: Entails) -> Entails:

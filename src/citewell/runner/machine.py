@@ -24,7 +24,7 @@ from citewell.runner.actions import (
     group_of,
     stage_of,
 )
-from citewell.runner.playbooks import local
+from citewell.runner.playbooks import local, note, report, web
 from citewell.runner.playbooks.transitions import Transition
 from citewell.runner.profiles import FINISH_GRACE_SECONDS, PROFILES
 from citewell.runner.result import flow_of
@@ -53,7 +53,7 @@ class Playbook(Protocol):
         ...
 
 
-PLAYBOOKS: Mapping[RunProfile, Playbook] = {"local": local, "deep": local}
+PLAYBOOKS: Mapping[RunProfile, Playbook] = {"local": local, "chat": web, "deep": web, "note": note, "report": report}
 
 
 @dataclass(frozen=True, slots=True)

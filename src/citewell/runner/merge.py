@@ -9,6 +9,7 @@ from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.runs import MergeRecord
+from citewell.packs.coverage import note_after_retry
 
 
 def concepts_met(row: EvidenceRow) -> frozenset[str]:
@@ -44,7 +45,8 @@ def _recovered(pack: ResearchPack, accepted: Sequence[EvidenceRow]) -> Coverage:
     filled = {name for row in accepted for name in concepts_met(row)}
     missing = tuple(name for name in pack.coverage.missing_concepts if name not in filled)
     count = pack.coverage.evidence_count + len(accepted)
-    return replace(pack.coverage, missing_concepts=missing, evidence_count=count)
+    note = note_after_retry(pack.coverage.recall_note, pack.coverage.missing_concepts, missing)
+    return replace(pack.coverage, missing_concepts=missing, evidence_count=count, recall_note=note)
 
 
 def merge_expansion(pack: ResearchPack, rows: Sequence[EvidenceRow], limit: int) -> tuple[ResearchPack, MergeRecord]:

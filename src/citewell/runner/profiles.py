@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from citewell.domain.briefs import DEFAULT_SECONDS, MAX_SUB_QUERIES
+from citewell.domain.notes import MAX_TOPICS, NOTES_A_TOPIC
 from citewell.domain.runs import Budget, RunProfile, StageSeconds
 
 PROFILES: dict[RunProfile, Budget] = {
@@ -18,6 +20,20 @@ PROFILES: dict[RunProfile, Budget] = {
         parallel=4,
         stages=StageSeconds(planning=30, retrieval=60, inspection=30, synthesis=85, verification=30, trace=15),
     ),
+    "chat": Budget(
+        seconds=20.0,
+        retrieval_passes=2,
+        retries=1,
+        expansions=1,
+        inspect_rows=5,
+        inspect_chars=2_000,
+        expansion_rows=8,
+        repairs=1,
+        rows=10,
+        steps=200,
+        parallel=8,
+        stages=StageSeconds(planning=10, retrieval=20, inspection=10, synthesis=20, verification=15, trace=10),
+    ),
     "deep": Budget(
         seconds=150.0,
         retrieval_passes=2,
@@ -29,9 +45,37 @@ PROFILES: dict[RunProfile, Budget] = {
         repairs=1,
         citations=12,
         rows=16,
-        steps=80,
+        steps=600,
         parallel=8,
-        stages=StageSeconds(planning=45, retrieval=110, inspection=45, synthesis=140, verification=45, trace=20),
+        stages=StageSeconds(planning=45, retrieval=150, inspection=45, synthesis=140, verification=45, trace=20),
+    ),
+    "note": Budget(
+        seconds=300.0,
+        retrieval_passes=1,
+        retries=0,
+        expansions=0,
+        inspect_rows=0,
+        inspect_chars=0,
+        expansion_rows=0,
+        repairs=0,
+        rows=NOTES_A_TOPIC,
+        steps=40 + 8 * MAX_TOPICS,
+        parallel=8,
+        stages=StageSeconds(planning=120, retrieval=180, inspection=30, synthesis=240, verification=90, trace=30),
+    ),
+    "report": Budget(
+        seconds=DEFAULT_SECONDS,
+        retrieval_passes=MAX_SUB_QUERIES,
+        retries=0,
+        expansions=0,
+        inspect_rows=0,
+        inspect_chars=0,
+        expansion_rows=0,
+        repairs=1,
+        citations=24,
+        steps=200 + 8 * MAX_SUB_QUERIES,
+        parallel=8,
+        stages=StageSeconds(planning=120, retrieval=240, inspection=30, synthesis=280, verification=120, trace=30),
     ),
 }
 
@@ -41,5 +85,7 @@ SYNTHESIS_RESERVE_SECONDS = 10.0
 ANSWER_GRACE_SECONDS = 2.0
 # Seconds a judge may take over the sentences of a draft, loading it included; then verification goes by rules.
 JUDGE_SECONDS = 12.0
+# The same for a reader over the passages of a question; then they are chosen without it.
+READER_SECONDS = 6.0
 # Once a person wants the answer now, what is being searched gets this long to end.
 FINISH_GRACE_SECONDS = 1.0

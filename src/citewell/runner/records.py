@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from citewell.domain.decisions import Decision
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
-from citewell.domain.events import RunEvent
+from citewell.domain.events import DecisionMade, RunEvent
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import (
     CitedSource,
@@ -28,11 +30,11 @@ from citewell.recording.folders import TRACES
 from citewell.recording.log import verify_chain
 from citewell.recording.results import finished_event, stored_result
 from citewell.recording.retention import delete_trace, prune_traces
-from citewell.recording.trace import put_trace, read_trace
+from citewell.recording.trace import put_trace, read_trace, write_trace
 from citewell.runner.actions import digest
 from citewell.runner.egress import egress_of
 from citewell.runner.machine import Machine
-from citewell.runner.playback import read_start, replay, replay_tolerant
+from citewell.runner.playback import fold, read_start, replay, replay_tolerant
 
 SourceState = Callable[[str, str], CitedSource]
 
@@ -66,6 +68,15 @@ class RunRecords:
         page = self._store().latest(limit, choice)
         return RunList(page.runs, page.unreadable, page.next)
 
+    def events(self, run: str) -> list[RunEvent]:
+        """The checked log of a run, by id or by the path of an exported one."""
+        return self._events(run)
+
+    def decisions(self, run_id: str) -> list[Decision]:
+        """What a run decided, in order."""
+        events = (event.event for event in self._events(run_id) if event.kind == "decision_made")
+        return [one.decision for one in events if isinstance(one, DecisionMade)]
+
     def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
         """One run: its result where it has one, and what became of the sources it cites."""
         events = self._events(run_id)
@@ -83,7 +94,7 @@ class RunRecords:
         return result
 
     def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
-        """Play a run back from its record, in `runs.db` or in an exported file."""
+        """Play a run back from its record, in the store or in an exported file."""
         events = self._events(run)
         finished = finished_event(events)
         if finished is None:
@@ -114,16 +125,27 @@ class RunRecords:
 
     def export(self, run_id: str, target: Path) -> ExportReport:
         """A finished run as one file that can be replayed elsewhere."""
-        self.shareable(run_id)
+        self._traced(run_id)
         export_run(self._data_dir / TRACES / run_id, target)
         data = target.read_bytes()
         return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
 
     def archive(self, run_id: str) -> bytes:
         """A finished run as the bytes of such a file."""
-        if self.shareable(run_id).trace_path is None:
+        if self._traced(run_id).trace_path is None:
             raise Conflict(f"Run {run_id} has no trace to pack.", fix="Ask the question again, with a trace.")
         return packed_run(self._data_dir / TRACES / run_id)
+
+    def _traced(self, run_id: str) -> RunResult:
+        """The result of a run that may leave this machine; a trace that another machine wrote is made again here."""
+        result, events = self.shareable(run_id), self._events(run_id)
+        saved = next((number for number, event in enumerate(events) if event.kind == "trace_saved"), None)
+        if result.trace_path is not None or saved is None:
+            return result
+        state = fold(events, self._machine).step.state
+        text = state.prepared.text if state.prepared else ""
+        path = write_trace(self._data_dir, result, events[:saved], text, state.plan, draft=state.draft)
+        return replace(result, trace_path=str(path.relative_to(self._data_dir)))
 
     def shareable(self, run_id: str) -> RunResult:
         """The result of a run that may leave this machine: one that ended, and not by failing its own checks."""

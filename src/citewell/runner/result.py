@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from citewell.briefs.writing import REPORT_PROMPT
 from citewell.domain.answers import AnswerStatus, CheckedSentence, NearestPassage, Truncation, Verification
+from citewell.domain.briefs import ReportRecord
 from citewell.domain.events import Entry, RunFinished, RunStarted
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
 from citewell.runner.actions import digest
 from citewell.runner.state import RunState
 from citewell.synthesis.prompt import PROMPT_VERSION
+from citewell.text.table_lines import is_row, rule_under, struck, with_note
 from citewell.version import __version__
 
 EXTRACTIVE_VERSION = "extractive.v1"
@@ -48,9 +51,25 @@ def result_of(run_id: str, state: RunState, tool_version: str = __version__) -> 
         explored=_explored(state),
         failure=state.failure,
         doubts=state.doubts if shown else (),
+        opinions=state.opinions if shown else (),
         nearest=_nearest(state, status),
         pack=_pack(state),
+        web=state.web.report() if state.web is not None else None,
+        report=_report(state),
     )
+
+
+def _report(state: RunState) -> ReportRecord | None:
+    """What a run of a brief gathered and came to; one that failed says why there is no report."""
+    if state.report is None or state.request.report is None:
+        return None
+    record = state.report.record(state.request.report)
+    if record.report is not None or record.error:
+        return record
+    gates = [gate for gate in state.verification.gates if not gate.passed] if state.verification else []
+    failed = f"The report failed verification: {gates[0].name} {gates[0].detail}".strip() if gates else ""
+    why = state.failure.message if state.failure is not None else failed
+    return replace(record, error=why or f"The run ended without a report ({state.stop_reason}).")
 
 
 def _nearest(state: RunState, status: AnswerStatus) -> tuple[NearestPassage, ...]:
@@ -100,7 +119,7 @@ def _answered_by(state: RunState) -> _AnsweredBy:
     provider, _, name = state.request.models.writer.partition(":")
     if calls:
         provider, name = calls[-1].provider, calls[-1].model
-    return _AnsweredBy(provider, name, "model", PROMPT_VERSION)
+    return _AnsweredBy(provider, name, "model", PROMPT_VERSION if state.report is None else REPORT_PROMPT)
 
 
 def cancelled_result(run_id: str, started: RunStarted) -> tuple[list[Entry], RunResult]:
@@ -135,7 +154,8 @@ def run_status(state: RunState) -> RunStatus:
         return "cancelled"
     if state.stop_reason in ("verification_failed", "synthesis_failed", "synthesis_unavailable"):
         return "failed"
-    return "failed" if state.failure is not None and state.draft is None else "done"
+    has_nothing = state.draft is None if state.report is None else state.report.report is None
+    return "failed" if state.failure is not None and has_nothing else "done"
 
 
 def answer_status(state: RunState) -> AnswerStatus:
@@ -187,6 +207,8 @@ def _answer(state: RunState, shown: Verification | None) -> str:
 
 
 def _line(sentence: CheckedSentence) -> str:
+    if is_row(sentence.text):
+        return _table_line(sentence)
     if sentence.kind == "heading":
         flag = {"unsupported": " (not proven)", "contradicted": " (taken back)"}.get(sentence.verdict, "")
         return f"\n## {sentence.text}{flag}\n"
@@ -195,6 +217,18 @@ def _line(sentence: CheckedSentence) -> str:
         return f"~~{sentence.text}~~{marks} (taken back: {sentence.reason or 'its source says otherwise'})"
     flag = " (not proven by its quote)" if sentence.verdict == "unsupported" else ""
     return f"{sentence.text}{marks}{flag}"
+
+
+def _table_line(sentence: CheckedSentence) -> str:
+    """A header with its rule, or a row with its marks and its verdict in the last cell."""
+    if sentence.kind == "heading":
+        return f"\n{sentence.text}\n{rule_under(sentence.text)}"
+    marks = " ".join(f"[{n}]" for n in sentence.citations)
+    if sentence.verdict == "contradicted":
+        reason = (sentence.reason or "its source says otherwise").replace("|", "¦")
+        return with_note(struck(sentence.text), f"{marks} (taken back: {reason})")
+    flag = " (not proven by its quote)" if sentence.verdict == "unsupported" else ""
+    return with_note(sentence.text, f"{marks}{flag}")
 
 
 def metrics_of(state: RunState) -> RunMetrics:
@@ -217,7 +251,7 @@ def metrics_of(state: RunState) -> RunMetrics:
         unsupported_rate=verification.unsupported_rate if verification else 0.0,
         contradicted_rate=verification.contradicted_rate if verification else 0.0,
         planner_status=state.plan.planner_status if state.plan else "off",
-        raw_stop=state.stop_reason or "",
+        raw_stop=(state.web.stop if state.web is not None else None) or state.stop_reason or "",
     )
 
 

@@ -18,7 +18,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from citewell.domain.errors import Busy, CitewellError, Conflict, Interrupted, LeaseLost, StoreFull, Unavailable
+from citewell.domain.errors import (
+    Busy,
+    CitewellError,
+    Conflict,
+    Held,
+    Interrupted,
+    LeaseLost,
+    StoreFull,
+    Unavailable,
+)
 from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
 from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
@@ -27,7 +36,7 @@ from citewell.domain.run_reports import (
     RunDiff,
 )
 from citewell.domain.run_store import RunLog, RunMark, RunStore
-from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
+from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary, Surface
 from citewell.domain.type_setup import learn_types
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
@@ -125,6 +134,8 @@ class RunService(RunRecords):
         machine: Machine | None = None,
         max_running: int = MAX_RUNNING,
         max_waiting: int | None = None,
+        adopts: Sequence[Surface] = (),
+        on_result: Callable[[RunResult], None] | None = None,
     ) -> None:
         # Runs are executed and read in many threads.
         learn_types((*DECODED_TYPES, *OBSERVATIONS.values(), *_RECORD_TYPES))
@@ -132,25 +143,34 @@ class RunService(RunRecords):
         self._effects = effects
         self._redact = redact
         self._new_id = new_id or _fresh_id
+        # Told of every recorded run that has ended, before anybody is told of its end.
+        self._on_result = on_result
         self._max_running = max_running
         # None: any number may wait.
         self._max_waiting = max_waiting
+        # Of which surfaces runs are taken over whose owner is gone.
+        self._adopts = frozenset(adopts)
         self._starting = 0
         self._lock = threading.Lock()
         self._running: dict[str, _Execution] = {}
         self._queue: deque[_Execution] = deque()
         self._in_memory: OrderedDict[str, _Execution] = OrderedDict()
         self._executor = RunExecutor()
-        self._poller = RunPoller(lambda run_ids: self._store().marks(run_ids))
+        self._poller = RunPoller(
+            lambda run_ids: self._store().marks(run_ids), listen=lambda tell: self._store().on_change(tell)
+        )
         self._renewing: asyncio.Task[None] | None = None
         self._is_closed = False
 
     # Executing
 
-    def start(self, request: RunRequest, *, traced: bool = True) -> str:
-        """Hand a new run to this process and return its id; it goes on whoever watches. Busy where there is no room."""
+    def start(self, request: RunRequest, *, traced: bool = True, run_id: str | None = None) -> str:
+        """Hand a new run to this process and return its id; it goes on whoever watches. Busy where there is no room.
+
+        An id is given where it follows from the request; Conflict where there is a run of it already.
+        """
         with self._room():
-            return self._start(request, traced=traced)
+            return self._start(request, traced=traced, run_id=run_id)
 
     @contextmanager
     def _room(self) -> Iterator[None]:
@@ -168,9 +188,9 @@ class RunService(RunRecords):
             with self._lock:
                 self._starting -= 1
 
-    def _start(self, request: RunRequest, *, traced: bool) -> str:
+    def _start(self, request: RunRequest, *, traced: bool, run_id: str | None) -> str:
         now = self._clock.now()
-        run_id = self._new_id(now)
+        run_id = run_id or self._new_id(now)
         opening = opening_entry(request)
         if not traced:
             memory = MemoryLog(run_id)
@@ -220,11 +240,20 @@ class RunService(RunRecords):
 
         What was asked of a run and its owner did not live to see still holds.
         """
+        return self._adopt(limit, lambda run_id: True)
+
+    def adopt_left(self) -> tuple[str, ...]:
+        """Take over what other servers left behind, as far as there is room; only of the surfaces this one serves."""
+        with self._lock:
+            room = 0 if self._is_closed else self._max_running - len(self._running)
+        return self._adopt(room, self._is_adoptable) if self._adopts and room > 0 else ()
+
+    def _adopt(self, limit: int, is_wanted: Callable[[str], bool]) -> tuple[str, ...]:
         adopted: list[str] = []
         with self._lock:
             mine = {*self._running, *(execution.run_id for execution in self._queue)}
         for run_id in self._store().claimable(_MOST_CLAIMABLE):
-            if run_id in mine or len(adopted) >= limit:
+            if run_id in mine or len(adopted) >= limit or not is_wanted(run_id):
                 continue
             try:
                 self._go_on(run_id, unanswered)
@@ -232,6 +261,27 @@ class RunService(RunRecords):
             except CitewellError:
                 continue  # another process was faster, or this version cannot go on with it
         return tuple(adopted)
+
+    def _is_adoptable(self, run_id: str) -> bool:
+        """Whether this process would take the run over: one about a note is at home where the note is."""
+        try:
+            summary = self._store().summary(run_id)
+        except CitewellError:
+            return False
+        return summary.surface in self._adopts and summary.profile != "note"
+
+    def _is_taken_over(self, run_id: str) -> bool:
+        """Whether a run that its owner left goes on all the same, here or in another process."""
+        if self._is_closed or not self._adopts or not self._is_adoptable(run_id):
+            return False
+        try:
+            if run_id in self._store().claimable(_MOST_CLAIMABLE):
+                self._go_on(run_id, unanswered)
+            return self._store().summary(run_id).status in ("queued", "running")
+        except Held:
+            return True
+        except CitewellError:
+            return False
 
     def wait(self, run_id: str, timeout: float | None = None) -> RunResult:
         """The result of a run, once it has one."""
@@ -313,6 +363,9 @@ class RunService(RunRecords):
         )
         try:
             if not await self._is_acquired(execution):
+                async with aclosing(self.follow(execution.run_id)) as events_of_another:
+                    async for _ in events_of_another:
+                        pass
                 return await self._in_log_thread(self.result, execution.run_id)
             events = await self._in_log_thread(execution.log.events)
             position = await loop.run_in_executor(self._executor.threads.work, fold, events, self._machine)
@@ -341,7 +394,7 @@ class RunService(RunRecords):
         lease = lease_from(self._clock.now())
         try:
             await self._in_log_thread(self._store().acquire, execution.run_id, execution.token, lease)
-        except Conflict:
+        except (Conflict, Held):
             return False
         return True
 
@@ -386,10 +439,20 @@ class RunService(RunRecords):
             code = error.code if isinstance(error, CitewellError) else type(error).__name__
             warnings = (*result.warnings, "trace_failed")
             result = replace(result, stop_reason="trace_failed", warnings=warnings, trace_path=None)
+            self._tell_result(result)
             self._close_record(execution, result, TraceFailed(code, self._redact(str(error))[:500]))
             return result
+        self._tell_result(result)
         self._close_record(execution, result, told)
         return result
+
+    def _tell_result(self, result: RunResult) -> None:
+        if self._on_result is None:
+            return
+        try:
+            self._on_result(result)
+        except CitewellError:
+            return  # the disk is full: the result is part of the log, and is told again when it is asked for
 
     def _close_record(self, execution: _Execution, result: RunResult, told: TraceSaved | TraceFailed) -> None:
         if execution.is_in_memory:
@@ -456,7 +519,11 @@ class RunService(RunRecords):
                     yield event
                 if len(page) == PAGE:
                     continue
-                if status in TERMINAL or (status == "interrupted" and until == "left"):
+                if status in TERMINAL:
+                    return
+                if status == "interrupted" and until == "left":
+                    if await asyncio.to_thread(self._is_taken_over, run_id):
+                        continue
                     return
                 await changed.wait()
         finally:
@@ -584,6 +651,9 @@ class RunService(RunRecords):
         if b is not None:
             return diff_runs(before, self.result(b))
         request = read_start(self._events(a)[0]).request
+        if request.note is not None:
+            # To compare is to look: nothing is written for it.
+            request = replace(request, note=replace(request.note, dry_run=True))
         use = request.models
         asked = [model for model in (use.planner, use.writer if use.writes else "", use.reviewer) if model]
         if asked and not ask_models:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from citewell.domain.answers import Doubt, Draft, PreparedSynthesis, Verification
+from citewell.domain.answers import Doubt, Draft, Likeness, Opinion, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatRequest
+from citewell.domain.notes import NoteText, NoteTopic
 from citewell.domain.packs import DroppedCandidate, ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import (
@@ -22,8 +23,11 @@ from citewell.domain.runs import (
     StopReason,
 )
 from citewell.domain.topics import TopicBrief
+from citewell.notes.composing import TopicFindings
 from citewell.runner.actions import Action, JudgedPair
 from citewell.runner.profiles import ANSWER_GRACE_SECONDS, SYNTHESIS_RESERVE_SECONDS
+from citewell.runner.report_state import ReportProgress
+from citewell.runner.web_state import WebProgress
 
 Phase = Literal["gathering", "writing", "everything"]
 PHASES: tuple[Phase, ...] = ("gathering", "writing", "everything")
@@ -41,6 +45,35 @@ class Deadlines:
     def within(cls, seconds: float) -> Deadlines:
         gathering = seconds - min(SYNTHESIS_RESERVE_SECONDS, seconds * 0.3)
         return cls(gathering, seconds - min(ANSWER_GRACE_SECONDS, seconds * 0.1), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicWork:
+    """How far a topic of a note has come; `skipped` says why nothing more is done for it."""
+
+    topic: NoteTopic
+    query: str
+    plan: QueryPlan | None = None
+    pack: ResearchPack | None = None
+    prepared: PreparedSynthesis | None = None
+    draft: Draft | None = None
+    verification: Verification | None = None
+    skipped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteProgress:
+    """How far research for a note has come."""
+
+    note: NoteText | None = None
+    topics_asked: int = 0
+    topics_reply: str = ""
+    work: tuple[TopicWork, ...] = ()
+    # A model writes of all topics at once, from all of their evidence.
+    whole: TopicWork | None = None
+    findings: tuple[TopicFindings, ...] = ()
+    related: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +117,15 @@ class RunState:
     # The deadlines that have passed already.
     phases_over: tuple[Phase, ...] = ()
     stages_over: tuple[StageGroup, ...] = ()
+    # How near the passages come in meaning, while a reader reads them.
+    likeness: Likeness = field(default_factory=Likeness)
     # What a judge said so far, of the first draft and of its repair.
     scores: tuple[JudgedPair, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
     draft: Draft | None = None
     verification: Verification | None = None
+    note: NoteProgress = field(default_factory=NoteProgress)
     warnings: tuple[str, ...] = ()
     finishing: StopReason | None = None
     finish_requested: bool = False
@@ -96,6 +133,12 @@ class RunState:
     is_hurried: bool = False
     failure: Failure | None = None
     stop_reason: StopReason | None = None
+    # Where the loop on the web stands; None where there is none.
+    web: WebProgress | None = None
+    # What the corpus alone gave, while pages are added to it.
+    corpus_pack: ResearchPack | None = None
+    # Where a run of a brief stands; None for every other run.
+    report: ReportProgress | None = None
 
     @property
     def is_over(self) -> bool:

@@ -46,6 +46,10 @@ def decision_line(decision: decided.Decision) -> str | None:
             return f"{judge} judged {pairs} sentences"
         case decided.JudgeFailed(why=why):
             return f"sentences are checked by rules alone: {why}"
+        case decided.PassagesRead(reader=reader, passages=passages):
+            return f"{reader} read {passages} passages"
+        case decided.ReaderFailed(why=why):
+            return f"passages are chosen without the reader: {why}"
         case decided.RepairAsked(faults=faults):
             return f"asking for a repair: {'; '.join(faults)[:200]}"
         case decided.CostLimitReached(max_cost_usd=ceiling):
@@ -58,5 +62,47 @@ def decision_line(decision: decided.Decision) -> str | None:
             return f"{stage} took longer than {seconds:g} s"
         case decided.ActionGivenUp(stage=stage, message=message):
             return f"{stage} failed: {message}"
+        case decided.TopicsChosen(topics=topics):
+            return f"{len(topics)} topics: {' | '.join(one.topic for one in topics)}"
+        case decided.TopicSkipped(topic=topic, why=why):
+            return f"{topic}: {why}"
+        case decided.NoteWritten(path=path, changed=changed):
+            return f"{path}: {'written' if changed else 'as it was'}"
+        case _:
+            return _web_line(decision)
+
+
+def _web_line(decision: decided.Decision) -> str | None:
+    match decision:
+        case decided.WebRoundBegun(loop=loop, max_loops=most, queries=queries, providers=providers):
+            return f"round {loop} of {most}, {', '.join(providers)}: {' | '.join(queries)}"
+        case decided.WebHitsFound(provider=provider, urls=urls):
+            return f"{provider} found {len(urls)} pages"
+        case decided.PageChosen(url=url, reason=reason):
+            return f"reading {url}" + (f" ({reason})" if reason else "")
+        case decided.PageTaken(url=url, flags=flags):
+            return f"read {url}" + (f" ({', '.join(flags)})" if flags else "")
+        case decided.SourceTurnedAway(source=source, reason=reason):
+            return f"left out {source}: {reason}"
+        case decided.WebAssessed(reason=reason):
+            return reason
+        case decided.WebLoopEnded(stop=stop, pages=pages, queries=queries):
+            return f"{stop}: {pages} pages read, {queries} queries sent"
+        case _:
+            return _report_line(decision)
+
+
+def _report_line(decision: decided.Decision) -> str | None:
+    match decision:
+        case decided.SubQueriesPlanned(queries=queries, planned_by=by):
+            return f"{len(queries)} sub-queries ({by}): {' | '.join(queries)}"
+        case decided.FamilySkipped(family=family, reason=reason):
+            return f"{family} is left out: {reason}"
+        case decided.DuplicatesDropped(items=items, duplicates=duplicates):
+            return f"{items} passages, {len(duplicates)} of them copies"
+        case decided.SourcesTriaged(kept=kept, dropped=dropped) if kept or dropped:
+            return f"{len(kept)} sources from outside kept, {len(dropped)} below the floor"
+        case decided.ReportBound(claims=claims, citations=citations, unresolved=unresolved):
+            return unresolved[0] if unresolved else f"{claims} claims, {citations} citations, all resolved"
         case _:
             return None

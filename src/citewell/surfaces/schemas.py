@@ -23,10 +23,13 @@ from citewell.domain.library import (
     RemoveReport,
     Stats,
 )
+from citewell.domain.migrations import MigrationReport
 from citewell.domain.model_reports import FetchReport, JudgeReport, ModelList
+from citewell.domain.notes import NoteResult
 from citewell.domain.packs import NextStepParams, ResearchPack
 from citewell.domain.results import DocumentEntries, MissingDocument, RelatedResult, SearchResult
 from citewell.domain.run_reports import (
+    ChatReport,
     ControlReport,
     DemoReport,
     ExportReport,
@@ -37,6 +40,7 @@ from citewell.domain.run_reports import (
     RunView,
 )
 from citewell.domain.runs import RunResult
+from citewell.domain.summaries import SummaryReport
 from citewell.domain.topics import EntityMap, TopicBrief, TopicMap
 from citewell.surfaces.event_schema import run_event_schema
 from citewell.surfaces.wire import OMITTED_WHEN_NONE, ErrorBody, ErrorDocument
@@ -53,6 +57,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "backup": (BackupReport,),
     "bench": (BenchReport,),
     "bench-verifier": (VerifierReport,),
+    "chat": (ChatReport,),
     "collections": (CollectionList,),
     "demo": (DemoReport,),
     "doctor": (DoctorReport,),
@@ -65,9 +70,11 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "eval-research": (EvalReport,),
     "eval_cases.v1": (CaseFile,),
     "get": (DocumentView, MissingDocument),
+    "migrate": (MigrationReport,),
     "models-check": (JudgeReport,),
     "models-get": (FetchReport,),
     "models-list": (ModelList,),
+    "note": (NoteResult,),
     "related": (RelatedResult,),
     "remove": (RemoveReport,),
     "research": (RunResult,),
@@ -87,9 +94,25 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "search": (SearchResult,),
     "stats": (Stats,),
     "status": (CorpusStatus,),
+    "summarize": (SummaryReport,),
     "topic-map": (TopicMap,),
     "topics": (TopicBrief,),
 }
+
+
+# Documents about briefs; their schemas come from their own models.
+REPORT_SCHEMAS = ("brief", "report", "report-list")
+SCHEMA_NAMES: tuple[str, ...] = tuple(sorted((*SCHEMA_TYPES, *REPORT_SCHEMAS)))
+
+
+def _report_schema(name: str) -> dict[str, Any]:
+    # Not imported above: whoever looks at another schema need not wait for it.
+    from citewell.reports.models import ResearchBrief, ResearchRun, ResearchRunList
+
+    if name == "brief":
+        return ResearchBrief.model_json_schema()
+    model = ResearchRun if name == "report" else ResearchRunList
+    return model.model_json_schema(mode="serialization")
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -97,6 +120,8 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def json_schema(name: str) -> dict[str, Any]:
     """The published JSON Schema of a command's document, or of an event."""
+    if name in REPORT_SCHEMAS:
+        return {"$schema": _DIALECT, **_report_schema(name), "title": f"citewell {name}"}
     if name == "run_event":
         return {"$schema": _DIALECT, "title": f"citewell {name}", **run_event_schema()}
     (schemas, definitions) = msgspec.json.schema_components(SCHEMA_TYPES[name], ref_template="#/$defs/{name}")
@@ -138,7 +163,7 @@ def require_all(definitions: dict[str, Any]) -> None:
         definition["required"] = [
             field
             for field, form in fields.items()
-            if field not in OMITTED_WHEN_NONE and not (name in evidence and _may_be_left_out(name, form))
+            if not ((field in OMITTED_WHEN_NONE or name in evidence) and _may_be_left_out(name, form))
         ]
         for form in fields.values():
             form.pop("default", None)

@@ -10,14 +10,17 @@ import msgspec
 from citewell.domain.errors import CitewellError
 
 # Fields that are left out, rather than null, when there is nothing to say.
-OMITTED_WHEN_NONE = frozenset({"topic_brief"})
+OMITTED_WHEN_NONE = frozenset({"topic_brief", "diff", "backup", "report"})
 # Where evidence stands: in a pack and in the rows of a search, what a row does not have is left out of it.
 _EVIDENCE = frozenset({"evidence", "exact_tag_evidence", "results", "related", "query_plan", "coverage", "topic_brief"})
 _PARAMS = "next_steps"
 
 
 def to_document(value: object) -> Any:
-    """A value as plain JSON data."""
+    """A value as plain JSON data; a document of `reports` gives its own."""
+    dump = getattr(value, "model_dump", None)
+    if dump is not None:
+        return dump(mode="json")
     return _without_nothing(msgspec.to_builtins(value))
 
 
@@ -32,6 +35,8 @@ def _said(key: str, entry: Any) -> Any:
     if key in ("pack", "result"):
         # A pack is the same document wherever it stands: on its own, in a run, in a run that is shown.
         return _without_nothing(entry)
+    if key == "answers" and isinstance(entry, (list, tuple)):
+        return [_without_nothing(one) for one in entry]
     if key in _EVIDENCE:
         return _without_nulls(entry)
     if key == _PARAMS:

@@ -11,8 +11,9 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
+from citewell.domain.answers import Quote
 from citewell.synthesis.asking import Asked
 from citewell.synthesis.lead_ins import titled_lead_in
 from citewell.synthesis.passages import Passage
@@ -58,7 +59,7 @@ class Piece:
     text: str
     start: int
     end: int
-    header: tuple[int, int] | None = None
+    header: Quote | None = None
 
 
 def pieces_of(unit: AnswerUnit) -> list[Piece]:
@@ -118,7 +119,8 @@ def unit_of(
     at = next(place for place, one in enumerate(neighbours) if one.start == passage.start)
     block = block_at(passage.source.text, passage.start)
     if block is not None and block.kind == "list" and (whole := _listed(at, neighbours, block, asked, own or {})):
-        return AnswerUnit(passage, _fitting(whole, passage))
+        best = passage if passage in whole else whole[0]
+        return AnswerUnit(best, _fitting(whole, best))
     return AnswerUnit(passage, _fitting(_with_company(at, neighbours), passage))
 
 
@@ -139,11 +141,40 @@ def _listed(
     is_list = sum(one.kind in ("item", "code") for one in items) >= _MOSTLY * len(items)
     if not items or not is_list or not (leads or wanted):
         return []
+    # Steps are wanted whole, though one of them may name the goal.
+    branch = _named_branch(items, own) if asked.kind != "how" else []
+    if branch and (leads or passage in branch):
+        return [*before[-1:], *branch] if branch[0] is items[0] else branch
     said = own.get(passage.start, 0.0)
     matching = [one for one in items if one.kind == "item" and own.get(one.start, 0.0) >= _AS_WELL * said]
     if wanted and asked.kind != "how" and said > 0 and passage in matching and 1 < len(matching) < len(items):
         return matching
     return [*before[-1:], *items]
+
+
+def _named_branch(items: Sequence[Passage], own: Mapping[int, float]) -> list[Passage]:
+    """Of a list of lists the one item that the question names, with what stands below it: what is in the *red* box."""
+    depths = [_depth(one) for one in items]
+    heads = [
+        place
+        for place, (depth, below) in enumerate(pairwise((*depths, -1)))
+        if below > depth == min(depths) and items[place].kind == "item"
+    ]
+    if len(heads) < 2:
+        return []
+    said = {place: own.get(items[place].start, 0.0) for place in heads}
+    best = max(heads, key=lambda place: said[place])
+    if said[best] <= 0 or any(other != best and said[other] >= _AS_WELL * said[best] for other in heads):
+        return []
+    below = takewhile(lambda place: depths[place] > depths[best], range(best + 1, len(items)))
+    return [items[best], *(items[place] for place in below)]
+
+
+def _depth(item: Passage) -> int:
+    """How far a line is indented."""
+    text = item.source.text
+    start = text.rfind("\n", 0, item.start) + 1
+    return sum(4 if character == "\t" else 1 for character in takewhile(str.isspace, text[start : item.start]))
 
 
 def _with_company(at: int, neighbours: Sequence[Passage]) -> list[Passage]:

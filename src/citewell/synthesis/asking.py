@@ -50,8 +50,14 @@ _SPLIT = re.compile(
 )
 _ASKS = re.compile(r"\b(who|whom|whose|when|where|why|which|what|how)\b")
 _YES_NO = re.compile(
-    r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|must|isn't|aren't|doesn't|didn't)\b"
+    r"(?:am|is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|must|isn't|aren't|doesn't|didn't)\b"
 )
+# "Leave out notes when searching" asks for no time.
+_IN_PASSING = re.compile(r"(?!(?:what|how|why|who|which|where|when)\b)\S+ .*\bwhen \w+ing\b[^?]*")
+# "How far ahead", "how far in advance": a time.
+_AHEAD = re.compile(r" far (?:ahead|in advance|before)\b")
+# "Steps to make two whisky sours".
+_STEPS = re.compile(r"(?:the )?(?:steps|instructions|directions|recipe|way|ways) (?:to|for)\b")
 _IS_IT = re.compile(r"\b(?:is that|is this|is it|am i|was i)\b[^?]{0,40}\b(?:right|correct|true|wrong|still)\b")
 _COMPARE = re.compile(
     r"\b(?:compare|compared|comparison|versus|vs|differ|difference|differences)\b"
@@ -151,7 +157,9 @@ def _kind_and_value(spoken: str) -> tuple[AnswerKind, ValueKind | None]:
         return "list", None
     if _CAUSE.search(spoken):
         return "why", "reason"
-    match = _ASKS.search(spoken)
+    match = None if _IN_PASSING.fullmatch(spoken) else _ASKS.search(spoken)
+    if match is None and _STEPS.match(spoken):
+        return "how", None
     if _IS_IT.search(spoken) or (_YES_NO.match(spoken) and not (match and match.start() < 12)):
         return "yes_no", None
     return _by_question_word(spoken, match)
@@ -178,6 +186,8 @@ def _by_question_word(spoken: str, match: re.Match[str] | None) -> tuple[AnswerK
 
 
 def _how(rest: str, spoken: str) -> tuple[AnswerKind, ValueKind | None]:
+    if _AHEAD.match(rest):
+        return "how_many", "duration"
     measure = re.match(r" ([a-z]+)", rest)
     if measure is None or measure[1] not in _HOW_MEASURE:
         return "how", None

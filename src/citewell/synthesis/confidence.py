@@ -1,11 +1,11 @@
 """Confidence: how likely the best passages answer the question. One estimate for answer and refusal.
 
-A logistic formula over what the best passage has and lacks, and over how near it comes in meaning where a model was
-asked (`likeness`): one set of weights for words alone, one for both. The weights come from the `dev` half of the
-questions over real notes (`bench/real_answers.py`), strongly shrunk, most of all those of signs that were found by
-looking at these questions: with less of it the estimate was far too sure of itself on the other half. Nearness was not
-found there: it tells questions of SQuAD 2.0 apart better than any sign of words. docs/real-notes.md has the reliability
-table. A corpus that speaks of the subject in the words of the question and never says what is asked may still pass.
+A logistic formula over what the best passage has and lacks, and over how near its block comes in meaning where a model
+was asked (`likeness`). By words alone, a passage that lacks words of the question is a poor sign, and the weights come
+from the `dev` half of the questions over real notes. With meaning they come from these and from 190 questions over six
+other collections, asked in people's own words and not kept here: those who ask about what a note holds often
+use other words, those who ask about what it does not hold the same ones, so that shared words tell little and the
+estimate is a modest one. Both are strongly shrunk. docs/real-notes.md has the reliability table.
 
 Example:
     question: How much did the band cost?
@@ -39,10 +39,10 @@ class Formula:
     weights: dict[str, float]
 
 
-# Chosen, not fitted: hardly a question of `dev` has these two; the sample corpus and SQuAD 2.0 are full of them.
-CHOSEN = {"unseen": -2.0, "no_reason": -1.4}
+# Chosen, not fitted: hardly a question of the collections has these two; the sample corpus and SQuAD 2.0 are full of
+# them. Meaning finds what other words say.
 BY_WORDS = Formula(
-    1.43,
+    1.18,
     {
         "score": 0.73,
         "rarest_missing": -0.54,
@@ -53,26 +53,26 @@ BY_WORDS = Formula(
         "unstated": -1.61,
         "off_topic": -1.42,
         "impersonal": -1.94,
-        **CHOSEN,
+        "unseen": -2.0,
+        "no_reason": -1.4,
     },
 )
 BY_MEANING = Formula(
-    -0.56,
+    1.27,
     {
-        "score": 0.7,
-        "rarest_missing": -0.64,
-        "no_value": -2.43,
-        "names_missing": -1.63,
-        "asks_value": -0.35,
-        "insufficient": -0.47,
-        "unstated": -0.41,
-        "off_topic": -0.76,
-        "impersonal": -1.44,
-        "near": 1.37,
-        "near_block": 2.44,
-        **CHOSEN,
+        "score": 0.2,
+        "no_value": -1.97,
+        "names_missing": -1.29,
+        "asks_value": -0.45,
+        "insufficient": -0.09,
+        "unstated": -1.05,
+        "impersonal": -0.63,
+        "near_block": 1.25,
+        "unseen": -2.0,
+        "no_reason": -0.9,
     },
 )
+CHOSEN = frozenset({"unseen", "no_reason"})
 _LOOKED_AT = 3
 _NAMES = 0.5
 # No estimate goes beyond 2% and 98%: nothing measured bears out more.
@@ -88,7 +88,7 @@ _CONTRARY = 0.3
 class ConfidenceFeatures:
     """What the best passage has and lacks; all but `score` between 0 and 1."""
 
-    score: float
+    score: float  # by words
     rarest_missing: float
     no_value: float
     names_missing: float
@@ -99,8 +99,7 @@ class ConfidenceFeatures:
     no_reason: float
     off_topic: float  # a sentence without a word of the question, under headings that hardly have one
     impersonal: float  # asked of the writer's own life, and the passage speaks of nobody's
-    near: float  # in meaning, with its headings; 0 where no model was asked
-    near_block: float
+    near_block: float  # in meaning, with its headings; 0 where no model was asked
 
 
 def confidence(part: Asked, ranked: Sequence[Scored], reading: Reading) -> Answerability:
@@ -128,7 +127,7 @@ def confidence_features(part: Asked, ranked: Sequence[Scored], reading: Reading)
     tried = ranked[:_LOOKED_AT]
     insufficient = all(what_is_missing(part, one, reading.topic, reading.concepts) for one in tried)
     return ConfidenceFeatures(
-        score=best.score,
+        score=best.by_words,
         rarest_missing=round(missing / rarest, 6) if rarest else 0.0,
         no_value=best.features["no_value"],
         names_missing=best.features["names_missing"],
@@ -141,7 +140,6 @@ def confidence_features(part: Asked, ranked: Sequence[Scored], reading: Reading)
             best.passage.kind in ("sentence", "line") and best.own < LEAST_OWN and best.features["headed"] < ASKS
         ),
         impersonal=float(_is_personal(part.text) and not _speaks_of_the_writer(best.passage)),
-        near=best.near or 0.0,
         near_block=best.near_block or 0.0,
     )
 

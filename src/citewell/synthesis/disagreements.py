@@ -3,7 +3,7 @@
 Only what can be compared: one number with the asked unit or noun, or one date, in each of two sentences from different
 documents that speak of the question in the same words; or two cited sentences that say the same and differ in a denial.
 A corrected statement no longer disagrees, and a sentence that gives several such values is left alone. Copies of one
-another count as one source, and the newest side is named where the sources are dated.
+another and pages of one site count as one source, and the newest side is named where the sources are dated.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from citewell.domain.answers import (
     StatedValue,
 )
 from citewell.synthesis.asking import Asked, asked
+from citewell.synthesis.checking.claim_alignment import align_to_nearest
 from citewell.synthesis.checking.denials import differs
 from citewell.synthesis.checking.evidence_match import match_evidence, read_evidence
 from citewell.synthesis.checking.rarity import NO_COUNTS
-from citewell.synthesis.checking.relations import denied_otherwise
 from citewell.synthesis.checking.tokens import content_stems, read_sentences
 from citewell.synthesis.lead_ins import OUTDATED
 from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.values import Date, Quantity, dates_in, quantities_in
+from citewell.text.urls import site_of
 from citewell.text.words import stem
 
 _SAME_WORDS = 0.5
@@ -58,6 +59,7 @@ def disagreements(
 ) -> tuple[Contradiction, ...]:
     """The disagreements among the sentences of an answer about what the question asks."""
     dated = {source.source_key: source.dated for source in prepared.sources}
+    sites = {source.source_key: site_of(source.url) if source.url else source.source_key for source in prepared.sources}
     found: list[Contradiction] = []
     for part in asked(question):
         stated = [one for sentence in sentences if (one := _of_sentence(part, question, sentence))]
@@ -65,7 +67,7 @@ def disagreements(
         if len(sides) > 1 and (kept := _disagreeing(sides)):
             others = list(_of_sources(part, question, prepared, kept))
             kind: DisagreementKind = "date" if isinstance(kept[0][0].value, Date) else "number"
-            found.append(_tabled(part.text, kind, [_side(side, others, dated) for side in kept]))
+            found.append(_tabled(part.text, kind, [_side(side, others, dated, sites) for side in kept]))
     return (*found, *_denied(sentences, dated))
 
 
@@ -152,18 +154,27 @@ def _of_sources(
                 yield one
 
 
-def _side(side: Sequence[_ValueClaim], others: Sequence[_ValueClaim], dated: dict[str, str | None]) -> StatedValue:
+def _side(
+    side: Sequence[_ValueClaim],
+    others: Sequence[_ValueClaim],
+    dated: dict[str, str | None],
+    sites: dict[str, str],
+) -> StatedValue:
     of_value = [*side, *(one for one in others if _agree(side[0], one) and _are_about_the_same(side[0], one))]
     keys = tuple(dict.fromkeys(one.source_key for one in of_value))
     citations = tuple(dict.fromkeys(n for one in side for n in one.citations[:1]))
     newest = max((day for key in keys if (day := dated.get(key))), default=None)
-    return StatedValue(side[0].written, citations, _independent(keys, of_value), keys, newest)
+    return StatedValue(side[0].written, citations, _independent(keys, of_value, sites), keys, newest)
 
 
-def _independent(keys: Sequence[str], stated: Sequence[_ValueClaim]) -> int:
-    """How many of the sources do not copy another of them."""
+def _independent(keys: Sequence[str], stated: Sequence[_ValueClaim], sites: dict[str, str]) -> int:
+    """How many of the sources do not copy another of them; pages of one site are one source."""
     kept: list[frozenset[str]] = []
+    heard: set[str] = set()
     for key in keys:
+        if sites.get(key, key) in heard:
+            continue
+        heard.add(sites.get(key, key))
         own = [shingles(one.text) for one in stated if one.source_key == key]
         if not any(are_copies(mine, other) for mine in own for other in kept):
             kept.extend(own[:1])
@@ -211,4 +222,4 @@ def _denies(one: CheckedSentence, other: CheckedSentence) -> bool:
     if min(len(first), len(second)) < _LEAST_WORDS or _likeness(first, second) < _SAME_STATEMENT:
         return False
     matched = match_evidence(one.text, read_evidence(other.text), NO_COUNTS)
-    return bool(differs(matched) or denied_otherwise(matched))
+    return bool(differs(matched, align_to_nearest(matched)))

@@ -17,6 +17,7 @@ from citewell.synthesis.shown_evidence import inert, passages
 from citewell.synthesis.values import dates_in, quantities_in
 from citewell.text.folding import folded_text
 from citewell.text.sentences import sentences
+from citewell.text.table_lines import cells_of, is_row, is_rule, row_of
 
 MAX_ANSWER_CHARS = 40_000
 MAX_SENTENCES = 120
@@ -32,6 +33,8 @@ _MARK = re.compile(
 _MARKS = re.compile(rf"(?:\s*{_MARK.pattern})+", re.IGNORECASE)
 # Marks behind a full stop belong to the sentence before it.
 _MARKS_AFTER_STOP = re.compile(rf"(?<![.!?…])([.!?…]++[\"'”’»)]*+)((?:[ \t]*{_MARK.pattern})+)", re.IGNORECASE)
+# Marks behind the last bar of a row belong to the row.
+_MARKS_BEHIND_ROW = re.compile(rf"(?<=\S)[ \t]*\|((?:[ \t]*{_MARK.pattern})+)\s*$", re.IGNORECASE)
 _RANGE = re.compile(r"(\d{1,5})\s*[–-]\s*(\d{1,5})$")
 _SOURCES = re.compile(
     r"^\s*(?:#{1,6}\s*)?\**\s*(?:sources?|references?|citations?|bibliography|quellen)\s*\**\s*:?\s*\**\s*$",
@@ -62,6 +65,7 @@ class _Piece:
     kind: SentenceKind
     marks: tuple[str, ...] = ()
     is_closed: bool = True
+    header: str = ""
 
 
 def read_answer(text: str, prepared: PreparedSynthesis, *, is_repair: bool = False, is_cut: bool = False) -> Draft:
@@ -130,7 +134,8 @@ def _refusal(sentence: DraftSentence) -> DraftSentence:
 def _without_empty_headings(written: tuple[DraftSentence, ...]) -> tuple[DraftSentence, ...]:
     kept: list[DraftSentence] = []
     for sentence in reversed(written):
-        if sentence.kind == "heading" and (not kept or kept[-1].kind == "heading"):
+        over_table = bool(kept) and is_row(kept[-1].text) and not is_row(sentence.text)
+        if sentence.kind == "heading" and (not kept or kept[-1].kind == "heading") and not over_table:
             continue
         kept.append(sentence)
     return tuple(reversed(kept))
@@ -144,13 +149,38 @@ def _pieces(text: str, prepared: PreparedSynthesis) -> Iterator[_Piece]:
     shown = _IMAGE_OR_LINK.sub(r"\1", _REFERENCE.sub("", shown))
     shown = _ADDRESS.sub(lambda match: match[0] if match[0].rstrip(".,") in known else "(link left out)", shown)
     shown = _TAG.sub("", shown)
-    for line in shown.splitlines():
-        if not line.strip():
+    lines = [_MARKS_BEHIND_ROW.sub(r" \1 |", line) for line in shown.splitlines() if line.strip()]
+    at = 0
+    while at < len(lines):
+        line, at = lines[at], at + 1
+        if is_row(line) and at < len(lines) and is_rule(lines[at]):
+            end = next((n for n in range(at + 1, len(lines)) if not is_row(lines[n])), len(lines))
+            yield from _table_pieces(line, lines[at + 1 : end])
+            at = end
             continue
         if heading := _HEADING.match(line) or _BOLD_LINE.match(line):
             yield _Piece(inert(_EMPHASIS.sub("", heading[1])).rstrip(":"), "heading")
             continue
         yield from _line_pieces(_BULLET.sub("", line, count=1), prepared.question)
+
+
+def _table_pieces(header: str, rows: list[str]) -> Iterator[_Piece]:
+    """A table: its header, and each row with the marks that stand anywhere in it; a column of marks alone goes."""
+    marked = [tuple(mark for match in _MARK.finditer(row) for mark in _split_marks(match[1])) for row in rows]
+    names, *cells = ([_cell(cell) for cell in cells_of(row)] for row in (header, *rows))
+    kept = [at for at in range(len(names)) if any(at < len(row) and row[at] for row in cells)]
+    head = row_of(tuple(names[at] for at in kept))
+    if not kept:
+        return
+    yield _Piece(head, "heading")
+    for row, marks in zip(cells, marked, strict=True):
+        filled = tuple(row[at] if at < len(row) else "" for at in kept)
+        if any(filled):
+            yield _Piece(row_of(filled), "claim", marks, header=head)
+
+
+def _cell(text: str) -> str:
+    return inert(_SPACE_BEFORE_STOP.sub(r"\1", _EMPHASIS.sub("", _MARKS.sub("", text))).strip())
 
 
 def _line_pieces(line: str, question: str) -> Iterator[_Piece]:
@@ -195,7 +225,7 @@ def _sentence(piece: _Piece, prepared: PreparedSynthesis) -> DraftSentence:
             bad.append(f"[{mark}]")
         elif len(quotes) < MAX_MARKS:
             quotes[quote] = None
-    return DraftSentence(piece.text, piece.kind, tuple(quotes), tuple(bad))
+    return DraftSentence(piece.text, piece.kind, tuple(quotes), tuple(bad), header=piece.header)
 
 
 def _quote(mark: str, prepared: PreparedSynthesis) -> Quote | None:

@@ -9,9 +9,9 @@ answers (`confidence`), it refuses and names what comes nearest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from citewell.domain.answers import Draft, DraftSentence, Likeness, NearestPassage, PreparedSynthesis
+from citewell.domain.answers import Draft, DraftSentence, Likeness, NearestPassage, PreparedSynthesis, Readings
 from citewell.domain.documents import Span
 from citewell.domain.evidence import LIKELY, Answerability, Context
 from citewell.domain.queries import QueryPlan
@@ -22,8 +22,11 @@ from citewell.synthesis.confidence import confidence
 from citewell.synthesis.corrections import corrections_among
 from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED, dated_lead_in
 from citewell.synthesis.likeness import by_meaning_too
+from citewell.synthesis.meant import as_meant
 from citewell.synthesis.near_duplicates import are_copies, shingles
+from citewell.synthesis.overviews import overview_units
 from citewell.synthesis.passages import Passage, quote_at
+from citewell.synthesis.read_answers import by_reading_too
 from citewell.synthesis.reading import Reading, read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
 from citewell.text.language import LANGUAGE_NAMES, detect_language
@@ -33,8 +36,8 @@ MAX_BLOCKS = 3
 MAX_NEAREST = 3
 MAX_ANSWER_CHARS = 1_150
 _CONSIDERED = 40
-# How near to the best a further passage must come to be worth showing.
-_WORTH_A_BLOCK = 0.75
+# How near to the best a further passage must come to be worth showing: by words, and with meaning, which all have.
+_WORTH_A_BLOCK, _WORTH_BY_MEANING = 0.75, 0.88
 # The same for one of another source that lacks a word of the question, where the best has them all.
 _AS_GOOD = 0.88
 # A correction that hardly speaks of the question does not take the place of what it corrects.
@@ -48,6 +51,14 @@ class _Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class _Told:
+    """What models outside said of the passages: how near they come in meaning, and which of them answer."""
+
+    likeness: Likeness = field(default_factory=Likeness)
+    readings: Readings = field(default_factory=Readings)
+
+
+@dataclass(frozen=True, slots=True)
 class _Found:
     """What one part of the question comes to."""
 
@@ -56,9 +67,15 @@ class _Found:
     likely: Answerability
 
 
-def extract(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | None = None) -> Draft:
+def extract(
+    prepared: PreparedSynthesis,
+    plan: QueryPlan,
+    likeness: Likeness | None = None,
+    readings: Readings | None = None,
+) -> Draft:
     """The answer the evidence itself gives, or a refusal with the terms tried and what comes nearest."""
-    known = likeness or Likeness()
+    told = _Told(likeness or Likeness(), readings or Readings())
+    plan = as_meant(plan, prepared.read_as)
     if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
         return _refusal(plan, Answerability(0.0, ("the question names nothing to look for",)), ())
     if not prepared.sources:
@@ -66,7 +83,9 @@ def extract(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | N
     reading = read_evidence(prepared, plan)
     parts = asked(plan.text_query)
     alone = len(parts) == 1
-    found = [_answer(part, reading if alone else reading.about(part.text), known, alone=alone) for part in parts]
+    found = [_answer(part, reading if alone else reading.about(part.text), told, alone=alone) for part in parts]
+    if plan.family == "overview" and alone:
+        found = [_as_overview(part, reading) for part in found]
     likely = max((one.likely for one in found), key=lambda one: one.probability)
     chosen = [one for part in found for one in part.chosen]
     if not chosen:
@@ -78,9 +97,10 @@ def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[Near
     """What comes nearest to an answer, whether or not it is likely that it answers."""
     if not prepared.sources:
         return ()
+    plan = as_meant(plan, prepared.read_as)
     reading = read_evidence(prepared, plan)
     parts = asked(plan.text_query)
-    found = [_answer(part, reading, Likeness(), alone=len(parts) == 1) for part in parts]
+    found = [_answer(part, reading, _Told(), alone=len(parts) == 1) for part in parts]
     return tuple(_nearest([scored for part in found for scored in part.ranked]))
 
 
@@ -91,9 +111,9 @@ def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Like
     return found
 
 
-def _answer(part: Asked, reading: Reading, likeness: Likeness, *, alone: bool) -> _Found:
+def _answer(part: Asked, reading: Reading, told: _Told, *, alone: bool) -> _Found:
     """The blocks that answer one part of the question, where it is likely that they do."""
-    every = by_meaning_too(score_passages(part, reading), likeness)
+    every = by_reading_too(by_meaning_too(score_passages(part, reading), told.likeness), told.readings)
     ranked = _without_copies(every[:_CONSIDERED])
     ranked, outdated = _corrected(ranked)
     likely = confidence(part, ranked, reading)
@@ -117,10 +137,17 @@ def _answer(part: Asked, reading: Reading, likeness: Likeness, *, alone: bool) -
     return _Found(tuple(chosen), tuple(ranked), likely)
 
 
+def _as_overview(found: _Found, reading: Reading) -> _Found:
+    """What is found, told as an overview; as it was where there is too little for one."""
+    units = overview_units(found.ranked, reading.passages) if found.chosen else []
+    return replace(found, chosen=tuple(_Chosen(unit) for unit in units)) if units else found
+
+
 def _worth_showing(ranked: Sequence[Scored], most: int) -> list[Scored]:
     """The best passage, and those that come near it and contradict nothing that is asked."""
     best = ranked[0]
-    near = [one for one in ranked[1:] if one.score >= _WORTH_A_BLOCK * best.score and _may_stand_beside(one, best)]
+    worth = _WORTH_A_BLOCK if best.near is None else _WORTH_BY_MEANING
+    near = [one for one in ranked[1:] if one.score >= worth * best.score and _may_stand_beside(one, best)]
     return [best, *near][:most]
 
 
@@ -207,9 +234,8 @@ def _sentence(one: _Chosen, piece: Piece, *, is_first: bool) -> DraftSentence:
     source = one.unit.best.source
     outdated = OUTDATED if one.is_outdated and is_first else ""
     dated = dated_lead_in(source) if speaks_of_its_day(piece.text) else ""
-    spans = [(piece.start, piece.end), *([piece.header] if piece.header else [])]
     block = quote_at(source, *one.unit.block)
-    quotes = tuple(quote_at(source, start, end) for start, end in spans)
+    quotes = (quote_at(source, piece.start, piece.end), *([piece.header] if piece.header else []))
     context = tuple(
         Context("table_header", quote.text, Span(source.span.chunk_id, quote.start, quote.end, quote.content_hash))
         for quote in quotes[1:]

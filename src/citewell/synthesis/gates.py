@@ -17,6 +17,7 @@ from citewell.domain.answers import (
     Quote,
 )
 from citewell.domain.documents import KEY_PREFIXES
+from citewell.domain.evidence import Context
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.absence import finds_nothing
 from citewell.text.folding import folded_text
@@ -45,7 +46,15 @@ def source_of(quote: Quote, prepared: PreparedSynthesis) -> PreparedSource | Non
 
 def _holds(source: PreparedSource, quote: Quote) -> bool:
     same = source.source_key == quote.source_key and source.span.content_hash == quote.content_hash
-    return same and source.span.start <= quote.start <= quote.end <= source.span.start + len(source.text)
+    return same and (
+        source.span.start <= quote.start <= quote.end <= source.span.start + len(source.text)
+        or _in_context(source, quote) is not None
+    )
+
+
+def _in_context(source: PreparedSource, quote: Quote) -> Context | None:
+    """What stands above the window at exactly this place."""
+    return next((one for one in source.context if (one.span.start, one.span.end) == (quote.start, quote.end)), None)
 
 
 def _cited_in_evidence(quotes: list[Quote], prepared: PreparedSynthesis) -> Gate:
@@ -77,8 +86,10 @@ def _is_exact(quote: Quote, prepared: PreparedSynthesis) -> bool:
     source = source_of(quote, prepared)
     if source is None:
         return False
+    above = _in_context(source, quote)
     base = source.span.start
-    return source.text[quote.start - base : quote.end - base] == quote.text != ""
+    held = above.text if above else source.text[quote.start - base : quote.end - base]
+    return held == quote.text != ""
 
 
 def _marks_known(draft: Draft) -> Gate:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.domain.answers import Draft, DraftSentence, PreparedSource, PreparedSynthesis, Quote
-from citewell.domain.ports import ClaimPair
+from citewell.domain.judging import ClaimPair
+from citewell.synthesis.checking.table_rows import read_out
 from citewell.synthesis.gates import source_of
 from citewell.synthesis.instructions import is_instruction
 from citewell.synthesis.markup import readable
@@ -34,11 +35,16 @@ def pairs_to_judge(draft: Draft, prepared: PreparedSynthesis) -> tuple[ClaimPair
     if draft.refused or draft.written_by != "model":
         return ()
     pairs = [
-        pair_of(sentence.text, held)
+        pair_of(spoken(sentence), held)
         for sentence in draft.sentences
         if (held := _held(sentence, prepared)) and not _is_quoted(sentence.text, held)
     ]
     return tuple(dict.fromkeys(pairs))[:MAX_PAIRS]
+
+
+def spoken(sentence: DraftSentence) -> str:
+    """A sentence as it is said; a row of a table is read out under its header."""
+    return read_out(sentence.text, sentence.header) if sentence.header else sentence.text
 
 
 def pair_of(text: str, held: Sequence[Held]) -> ClaimPair:

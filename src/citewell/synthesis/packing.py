@@ -16,6 +16,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import EvidenceReserves
 from citewell.planning.chat_prompt import parse_chat_prompt
+from citewell.synthesis.meant import read_as
 from citewell.synthesis.shown_evidence import inert, render_source, secrets_in
 
 MAX_EVIDENCE_CHARS = 24_000
@@ -56,7 +57,11 @@ def prepare_synthesis(
     used = rules_chars + len(text)
     truncation = Truncation(max_evidence_chars, used, tuple(budget.dropped), budget.trimmed)
     asked = parse_chat_prompt(pack.question).current
-    return PreparedSynthesis(asked, numbered, truncation, text, term_weights(pack), unseen_terms(pack), withheld)
+    return PreparedSynthesis(
+        *(asked, numbered, truncation, text, term_weights(pack), unseen_terms(pack)),
+        read_as=read_as(pack.query_plan),
+        withheld_source_keys=withheld,
+    )
 
 
 def unseen_terms(pack: ResearchPack) -> tuple[str, ...]:
@@ -119,6 +124,7 @@ def _source(row: EvidenceRow, lane: str) -> PreparedSource:
         heading=heading,
         score=row.score,
         pages=tuple(section for section in row.sections if section.page is not None),
+        context=row.context,
         lane="primary" if lane == "primary" else "exact_tag" if lane == "exact_tag" else "related",
     )
 

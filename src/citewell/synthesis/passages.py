@@ -63,7 +63,7 @@ class Passage:
     lead: str = ""
     before: str = ""
     after: str = ""
-    header: tuple[int, int] | None = None
+    header: Quote | None = None
 
     @property
     def stated(self) -> str:
@@ -72,13 +72,12 @@ class Passage:
 
     @property
     def header_text(self) -> str:
-        return self.source.text[self.header[0] : self.header[1]] if self.header else ""
+        return self.header.text if self.header else ""
 
     @property
     def quotes(self) -> tuple[Quote, ...]:
         """The exact slices behind what is shown: the statement, and its table's header where it has one."""
-        spans = [(self.start, self.end), *([self.header] if self.header else [])]
-        return tuple(quote_at(self.source, start, end) for start, end in spans)
+        return (quote_at(self.source, self.start, self.end), *([self.header] if self.header else []))
 
 
 def quote_at(source: PreparedSource, start: int, end: int) -> Quote:
@@ -91,7 +90,7 @@ def passages_of(source: PreparedSource) -> list[Passage]:
     """The statements of a source in order."""
     found: list[Passage] = []
     blocks = _block_starts(source.text)
-    setting = _Setting()
+    setting = _Setting(source)
     properties, body = properties_of(source.text)
     code = [(block.start, block.end) for block in whole_blocks_of(source.text) if block.kind == "code"]
     pieces = [piece for piece in _without_cut_edges(source, list(_pieces(source.text))) if piece[0] >= body]
@@ -140,10 +139,14 @@ def _property(source: PreparedSource, start: int, end: int) -> Passage | None:
 class _Setting:
     """What the reader has seen on the way down: heading, table header, the line before a list."""
 
-    def __init__(self) -> None:
-        self.path: dict[int, str] = {}
-        self.header: tuple[int, int] | None = None
-        self.lead = ""
+    def __init__(self, source: PreparedSource) -> None:
+        # Headings above the window are given without their marks: the outermost is taken for a first one.
+        above = [readable(one.text) for one in source.context if one.kind == "heading"]
+        self.path: dict[int, str] = dict(enumerate(above, start=1))
+        # The header of the table that is being read, and whether one is being read at all: it may have none.
+        self.header: Quote | None = None
+        self.in_table = False
+        self.lead = next((readable(one.text) for one in source.context if one.kind == "lead_in"), "")
         self.lead_block = -1
         self.list_block = -1
         self.said = ""
@@ -168,7 +171,7 @@ class _Setting:
             return None
         if kind == "row":
             return self._row(source, start, end, block)
-        self.header = None
+        self.header, self.in_table = None, False
         low, high = trimmed(source.text, start, end)
         shown = readable(source.text[low:high])
         if not any(map(str.isalnum, shown)):
@@ -201,15 +204,15 @@ class _Setting:
         raw = source.text[start:end]
         if _SEPARATOR.match(raw):
             return None
-        if self.header is None:
-            # A table at the very edge of the window may have lost its header to it.
+        if not self.in_table:
+            self.in_table = True
+            # A table at the very edge of the window may have lost its header to it: then it stands in the context.
             is_cut = source.span.start > 0 and not source.text[:start].strip()
-            ruled = _SEPARATOR.match(source.text, source.text.find("\n", end) + 1)
-            self.header = (start, start) if is_cut and not ruled else (start, end)
-            if self.header[0] < self.header[1]:
+            if not is_cut or _SEPARATOR.match(source.text, source.text.find("\n", end) + 1):
+                self.header = quote_at(source, start, end)
                 return None
-        header = self.header if self.header[0] < self.header[1] else None
-        names = _cells(source.text[header[0] : header[1]]) if header else []
+            self.header = _header_above(source)
+        names = _cells(self.header.text) if self.header else []
         return Passage(
             source,
             start,
@@ -220,8 +223,16 @@ class _Setting:
             0,
             self.headings,
             self.lead,
-            header=header,
+            header=self.header,
         )
+
+
+def _header_above(source: PreparedSource) -> Quote | None:
+    """The header of the table that the window begins in the middle of."""
+    found = next((one for one in source.context if one.kind == "table_header"), None)
+    if found is None:
+        return None
+    return Quote(source.source_key, found.span.content_hash, found.span.start, found.span.end, found.text)
 
 
 def _inside_fence(text: str, start: int, end: int) -> tuple[int, int]:

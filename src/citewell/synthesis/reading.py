@@ -61,7 +61,7 @@ def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> Reading:
     documents = [bag_of(source.text, language) for source, language in zip(prepared.sources, languages, strict=True)]
     text = "\n".join(source.text for source in prepared.sources)
     topic = topic_of(plan, prepared.term_weights, prepared.unseen_terms, spoken)
-    topic = topic.among(text, frozenset().union(*documents))
+    topic = topic.among(frozenset().union(*documents))
     titles = " ".join(source.title for source in prepared.sources)
     return Reading(
         topic=topic,

@@ -77,6 +77,7 @@ class Scored:
 
     passage: Passage
     score: float
+    by_words: float  # the part of the score that is not meaning
     coverage: float
     own: float
     value: float
@@ -86,6 +87,8 @@ class Scored:
     # How near it and its block come to the question in meaning, where a model was asked (`likeness`).
     near: float | None = None
     near_block: float | None = None
+    # How likely it answers, where a reader was asked (`read_answers`).
+    answers: float | None = None
 
     @property
     def order(self) -> tuple[float, int, int]:
@@ -129,9 +132,11 @@ def _scored(asked: Asked, reading: Reading, one: ReadPassage) -> Scored:
         "exact_missing": float(sum(term.is_exact for term in missing)),
         "names_missing": _names_missing(reading, {term.text for term in missing}),
     }
+    score = round(math.fsum(WEIGHTS[name] * feature for name, feature in features.items()), 6)
     return Scored(
         passage=passage,
-        score=round(math.fsum(WEIGHTS[name] * feature for name, feature in features.items()), 6),
+        score=score,
+        by_words=score,
         coverage=round(coverage, 6),
         own=round(own, 6),
         value=value,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from citewell.domain.queries import QueryPlan
 from citewell.planning.lexical import forms_of
 from citewell.synthesis.asking import GENERIC
-from citewell.synthesis.lexicon.related_words import excluding_words, misspelling_candidates, same_root_words
+from citewell.synthesis.lexicon.related_words import excluding_words, same_root_words
 from citewell.synthesis.lexicon.synonyms_and_opposites import opposites, synonyms, verb_forms
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.values import MONTH_NAMES, NUMBER_WORDS, dates_in, quantities_in
@@ -28,7 +28,6 @@ _UNSEEN_WEIGHT = 5.0
 _GENERIC_WORTH = 0.4
 _ASIDE_WORTH = 0.35
 _WORD = re.compile(r"[^\W\d_]+")
-_NO_WORDS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +43,18 @@ class TopicTerm:
     is_exact: bool
     is_dense: bool
     is_unseen: bool = False  # no passage of the whole corpus has it
-    related: frozenset[str] = frozenset()  # stems of the evidence that are of one root with it, or nearly spelled alike
+    related: frozenset[str] = frozenset()  # stems of the evidence that are of one root with it
 
     def aside(self) -> TopicTerm:
         """The term where another part of the question mentions it: it still tells what the answer is about."""
         return replace(self, weight=self.weight * _ASIDE_WORTH, is_exact=False, is_unseen=False)
 
-    def among(self, words: frozenset[str], stems: frozenset[str]) -> TopicTerm:
+    def among(self, stems: frozenset[str]) -> TopicTerm:
         """The term with the words of the evidence related to it, and those that say its contrary."""
         if self.is_exact or self.is_dense or len(self.parts) != 1:
             return self
-        meant = {stem(word, "en") for word in misspelling_candidates(self.text, words)} if self.is_unseen else set()
         opposed = self.opposed | excluding_words(self.parts[0], stems)
-        return replace(self, related=same_root_words(self.parts[0], stems) | meant, opposed=opposed)
+        return replace(self, related=same_root_words(self.parts[0], stems), opposed=opposed)
 
     def support(self, bag: frozenset[str], *, meanings: bool = True) -> float:
         """How far a bag of stems speaks of this term."""
@@ -85,10 +83,9 @@ class Topic:
         """The same topic for a part of the question with these stems."""
         return Topic(tuple(term if term.support(said, meanings=False) else term.aside() for term in self.terms))
 
-    def among(self, text: str, stems: frozenset[str]) -> Topic:
-        """The same topic for evidence with this text and these stems: each term with the words related to it."""
-        words = frozenset(_WORD.findall(folded_text(text))) if any(term.is_unseen for term in self.terms) else _NO_WORDS
-        return Topic(tuple(term.among(words, stems) for term in self.terms))
+    def among(self, stems: frozenset[str]) -> Topic:
+        """The same topic for evidence with these stems: each term with the words related to it."""
+        return Topic(tuple(term.among(stems) for term in self.terms))
 
 
 def _is_unseen(text: str, unseen: Collection[str]) -> bool:

@@ -39,18 +39,22 @@ UNITS: dict[str, tuple[str, str]] = {
     spelling: (name, measure)
     for measure, groups in {
         "length": "m metre metres meter meters|km kilometre kilometres kilometer kilometers|cm centimetre centimetres "
-        "centimeter centimeters|mm millimetre millimetres millimeter millimeters|mile miles mi|foot feet ft|inch inches"
+        "centimeter centimeters|mm millimetre millimetres millimeter millimeters"
+        "|µm μm micrometre micrometres micron microns"
+        "|nm nanometre nanometres|mile miles mi|foot feet ft|inch inches"
         "|yard yards",
         "weight": "kg kilogram kilograms kilo kilos|g gram grams|t tonne tonnes ton tons|lb lbs pound-weight|mg",
         "temperature": "°c ºc c celsius degrees degree|°f fahrenheit|kelvin",
         "duration": "s second seconds sec secs|minute minutes min mins|hour hours h hr hrs|day days|week weeks|month "
-        "months|year years|decade decades|century centuries|ms millisecond milliseconds",
+        "months|year years|decade decades|century centuries|ms millisecond milliseconds"
+        "|µs μs microsecond microseconds|ns nanosecond nanoseconds",
         "money": "£ gbp pound pounds|$ usd dollar dollars|€ eur euro euros|p pence penny|¥ yen|cent cents",
         "percentage": "% percent percentage|per-cent",
-        "energy": "kwh|mwh|gwh|kw kilowatt kilowatts|mw megawatt megawatts|gw gigawatt gigawatts|w watt watts",
+        "energy": "kwh|mwh|gwh|kw kilowatt kilowatts|mw megawatt megawatts|gw gigawatt gigawatts|w watt watts"
+        "|wh|kj|kcal",
         "area": "hectare hectares ha|acre acres|km2|m2",
         "volume": "litre litres liter liters l|gallon gallons|ml",
-        "data": "kb|mb|gb|tb|byte bytes",
+        "data": "kb|mb|gb|tb|byte bytes|bit bits|kib|mib|gib",
         "speed": "m/s|km/h|mph|knot knots",
     }.items()
     for group in groups.split("|")

@@ -25,20 +25,22 @@ from citewell.domain.answers import (
     Verification,
 )
 from citewell.domain.documents import Span
-from citewell.domain.ports import ClaimPair
+from citewell.domain.judging import ClaimPair
 from citewell.domain.queries import QueryPlan
 from citewell.synthesis.absence import missed_by
-from citewell.synthesis.checking.claim import check_claim, check_text
+from citewell.synthesis.checking.claim import check_claim, check_table_row, check_text
 from citewell.synthesis.checking.rarity import Rarity
 from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.disagreements import disagreements
 from citewell.synthesis.extract import nearest_passages
 from citewell.synthesis.gates import check_gates, source_of, standing_gate
 from citewell.synthesis.instructions import is_instruction, is_ordered
-from citewell.synthesis.judging import pair_of
+from citewell.synthesis.judging import pair_of, spoken
+from citewell.synthesis.meant import as_meant
 from citewell.synthesis.passages import quote_at
 from citewell.synthesis.repairs import narrowed, repaired
 from citewell.synthesis.values import dates_in, quantities_in
+from citewell.text.table_lines import is_row
 
 MAX_CITATIONS = 8
 _QUOTES_A_SOURCE = 4
@@ -73,6 +75,7 @@ def verify(
     scores: Mapping[ClaimPair, Entails] | None = None,
 ) -> Verification:
     """The verdict on a draft: gates, sentences, numbered citations, warnings; `scores` is what a judge said."""
+    plan = as_meant(plan, prepared.read_as)
     rarity = Rarity.of(prepared)
     by_model = draft.written_by == "model"
     judged = [_judged(one, prepared, rarity, scores or {}, by_model=by_model) for one in draft.sentences]
@@ -110,7 +113,7 @@ def _judged(
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
     if sentence.kind == "gap":
         return _gap(sentence, prepared, rarity), ()
-    if sentence.kind == "heading" and by_model:
+    if sentence.kind == "heading" and by_model and not is_row(sentence.text):
         return _heading(sentence, prepared, rarity), ()
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
@@ -121,10 +124,13 @@ def _judged(
     if by_model and any(is_ordered(sentence.text, source.text) for source in prepared.sources):
         return CheckedSentence(sentence.text, "unsupported", (), None, _ORDERED), ()
     quotes = tuple(quote for quote, _ in held)
-    entails = scores.get(pair_of(sentence.text, held)) if scores else None
+    entails = scores.get(pair_of(spoken(sentence), held)) if scores else None
     told = [source for _, source in held]
-    check = check_claim(sentence.text, quotes, told, rarity, entails=entails, by_model=by_model)
-    if check.verdict != "supported":
+    if sentence.header:
+        check = check_table_row(sentence.text, sentence.header, quotes, told, rarity, entails)
+    else:
+        check = check_claim(sentence.text, quotes, told, rarity, entails=entails, by_model=by_model)
+    if check.verdict != "supported" and not sentence.header:
         found = repaired(sentence.text, quotes, prepared, rarity)
         if found is not None:
             keys = tuple(dict.fromkeys(quote.source_key for quote in quotes))

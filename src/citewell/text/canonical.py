@@ -6,7 +6,6 @@ depend on the third. Whitespace, case and hidden characters stay as they are; a 
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -27,4 +26,6 @@ def is_canonical(text: str) -> bool:
 
 def content_hash(text: str) -> str:
     """The name of a canonical text: the sha256 of its UTF-8 bytes."""
+    import hashlib
+
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

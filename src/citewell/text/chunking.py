@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from citewell.domain.documents import Chunk, Section
+from citewell.domain.values import dataclass
 from citewell.text.sentences import sentence_breaks
 
 TARGET_CHARS = 1_800

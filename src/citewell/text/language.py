@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from citewell.text.folding import folded_text
 
@@ -84,27 +84,32 @@ _STEMMERS = {
     "ru": "russian",
 }
 LANGUAGE_NAMES = {language: name.capitalize() for language, name in _STEMMERS.items()}
-STOP_WORDS: dict[str, frozenset[str]] = {
-    language: frozenset(folded_text(text).split()) for language, text in _STOP_TEXT.items()
-}
-LANGUAGES = tuple(STOP_WORDS)
-
-# Which languages have this function word.
-_LANGUAGES_OF: dict[str, tuple[str, ...]] = {
-    word: tuple(language for language in LANGUAGES if word in STOP_WORDS[language])
-    for word in set().union(*STOP_WORDS.values())
-}
+LANGUAGES = tuple(_STOP_TEXT)
 _SAMPLE_CHARS = 4_000
 _SCRIPTS = (
-    ("ja", re.compile(r"[\u3041-\u30ff]")),
-    ("ko", re.compile(r"[\uac00-\ud7a3]")),
-    ("zh", re.compile(r"[\u4e00-\u9fff]")),
-    ("th", re.compile(r"[\u0e01-\u0e3a]")),
-    ("ar", re.compile(r"[\u0620-\u064a]")),
-    ("he", re.compile(r"[\u05d0-\u05ea]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("hi", re.compile(r"[\u0904-\u0939]")),
+    ("ja", r"[\u3041-\u30ff]"),
+    ("ko", r"[\uac00-\ud7a3]"),
+    ("zh", r"[\u4e00-\u9fff]"),
+    ("th", r"[\u0e01-\u0e3a]"),
+    ("ar", r"[\u0620-\u064a]"),
+    ("he", r"[\u05d0-\u05ea]"),
+    ("el", r"[\u0370-\u03ff]"),
+    ("hi", r"[\u0904-\u0939]"),
 )
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """The function words of a language, folded; none for a language that has no list."""
+    return frozenset(folded_text(_STOP_TEXT.get(language, "")).split())
+
+
+@cache
+def _languages_of() -> dict[str, tuple[str, ...]]:
+    """Which languages have a function word."""
+    words = {language: stop_words(language) for language in LANGUAGES}
+    every = frozenset[str]().union(*words.values())
+    return {word: tuple(language for language in LANGUAGES if word in words[language]) for word in every}
 
 
 def detect_language(text: str) -> str | None:
@@ -113,11 +118,12 @@ def detect_language(text: str) -> str | None:
     if not sample.isascii():
         letters = sum(map(str.isalpha, sample)) or 1
         for language, script in _SCRIPTS:
-            if len(script.findall(sample)) * 5 > letters:
+            if len(re.findall(script, sample)) * 5 > letters:
                 return language
     counts: Counter[str] = Counter()
-    for word, times in Counter(filter(_LANGUAGES_OF.__contains__, folded_text(sample).split())).items():
-        for language in _LANGUAGES_OF[word]:
+    languages_of = _languages_of()
+    for word, times in Counter(filter(languages_of.__contains__, folded_text(sample).split())).items():
+        for language in languages_of[word]:
             counts[language] += times
     ranked = counts.most_common(2)
     if not ranked or ranked[0][1] < 2 or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
@@ -125,9 +131,14 @@ def detect_language(text: str) -> str | None:
     return ranked[0][0]
 
 
+def is_function_word_anywhere(folded: str) -> bool:
+    """Whether any language counts this folded word among its commonest."""
+    return folded in _languages_of()
+
+
 def is_stop_word(folded: str, languages: tuple[str, ...] = ("en",)) -> bool:
     """Whether a folded word carries no meaning of its own in any of these languages."""
-    return any(folded in STOP_WORDS.get(language, ()) for language in languages)
+    return any(folded in stop_words(language) for language in languages)
 
 
 @lru_cache(maxsize=32)

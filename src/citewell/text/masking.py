@@ -19,7 +19,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from citewell.text.unseen import UNSEEN
 
@@ -159,13 +159,15 @@ def secret_forms(secret: str) -> Iterator[str]:
 
 
 def passwords_in(address: str) -> Iterator[str]:
-    """The password of an address, as it stands there and as it is."""
+    """The passwords of an address, as they stand there and as they are."""
     try:
-        password = urlsplit(address).password
+        parts = urlsplit(address)
+        asked = [value for name, value in parse_qsl(parts.query) if name in ("password", "sslpassword")]
     except ValueError:
         return
-    if password:
-        yield from (password, unquote(password))
+    if parts.password:
+        yield from (parts.password, unquote(parts.password))
+    yield from asked
 
 
 def masked_part(match: re.Match[str], start: int, end: int) -> str:

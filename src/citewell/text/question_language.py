@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from citewell.text.folding import folded_text
-from citewell.text.language import LANGUAGE_NAMES, STOP_WORDS
+from citewell.text.language import LANGUAGE_NAMES, is_function_word_anywhere, stop_words
 
 _WORD = re.compile(r"[^\W\d_]+")
 # Below this share of function words a question is a list of keywords, of no language.
@@ -25,14 +25,17 @@ def function_words(language: str) -> frozenset[str]:
     name = LANGUAGE_NAMES.get(language)
     if name is None:
         return frozenset()
-    return frozenset(folded_text(word) for word in get_stop_words(name.lower())) | STOP_WORDS[language]
+    return frozenset(folded_text(word) for word in get_stop_words(name.lower())) | stop_words(language)
 
 
 def question_language(text: str) -> str | None:
     """The language of a question, or None where its words do not tell; English wins a tie."""
     words = _WORD.findall(folded_text(text))
-    if sum(word in STOP_WORDS["en"] for word in words) * 2 >= len(words) > 0:
+    english = stop_words("en")
+    if sum(word in english for word in words) * 2 >= len(words) > 0:
         return "en"
+    if not any(map(is_function_word_anywhere, words)):
+        return None  # keywords: the long lists need not be read
     counts = {language: sum(word in function_words(language) for word in words) for language in LANGUAGE_NAMES}
     best = max(counts, key=lambda language: counts[language], default="en")
     enough = counts[best] >= 2 and counts[best] >= _LEAST_SHARE * len(words)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
+
+from citewell.domain.values import dataclass
 
 SHORTEST = 4
 LONG = 8
@@ -75,7 +76,8 @@ def nearest(forms: Iterable[str], known: Iterable[tuple[str, int]]) -> list[Near
         letters, most = frozenset(word), slips_allowed(word)
         # Every slip changes at most two letters of the set.
         near = [(form, min(most, own)) for form, has, own, _ in likely if len(has ^ letters) <= 2 * min(most, own)]
-        apart = min((slips for form, most in near if (slips := distance(form, word, most)) <= most), default=0)
+        slipped = ((distance(form, word, most), most) for form, most in near if not _is_another(form, word))
+        apart = min((slips for slips, most in slipped if slips <= most), default=0)
         if apart:
             found.append(Near(word, apart, count))
     return sorted(found, key=lambda one: (one.distance, one.form[:1] not in starts, -one.count, one.form))
@@ -91,10 +93,17 @@ def nearest_beginnings(word: str, known: Iterable[tuple[str, int]]) -> list[Near
     for stem, count in known:
         if len(stem) < SHORTEST or len(word) - len(stem) > LONGEST_ENDING or len(frozenset(stem) - letters) > most:
             continue
+        if _is_another(stem, word):
+            continue
         apart = beginning_distance(stem, word, most)
         if apart <= most:
             found.append(Near(stem, apart, count))
     return sorted(found, key=lambda one: (one.distance, -len(one.form), -one.count, one.form))
+
+
+def _is_another(first: str, second: str) -> bool:
+    """Whether two short words of one length differ in a letter: wifi is no slip of wife, but lnog one of long."""
+    return len(first) == len(second) == SHORTEST and sorted(first) != sorted(second)
 
 
 def _pieces(form: str) -> list[str]:

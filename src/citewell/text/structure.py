@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from citewell.text.properties import properties_of
 from citewell.text.sentences import sentence_breaks
@@ -19,18 +19,23 @@ BlockKind = Literal["heading", "paragraph", "item", "code", "table", "properties
 
 # A longer paragraph is several blocks, so that the part of it that answers can be told from the rest.
 MAX_BLOCK_CHARS = 400
+_LONGEST = MAX_BLOCK_CHARS * 3 // 2
 
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})(?:[ \t]|$)")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 _ITEM = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 _TABLE = re.compile(r"[ \t]*\|")
+# What a line that is no plain part of a paragraph can begin with, after its indentation.
+_MARKS = frozenset("#-*_=`~>+•|0123456789")
 _LEADS = (":", "：", ":**", ":*", ":_")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A stretch of a text. `level` is a heading's; `lead` is the number of the block that leads into this one."""
+class Block(NamedTuple):
+    """A stretch of a text. `level` is a heading's; `lead` is the number of the block that leads into this one.
+
+    A tuple, since every row of a search makes hundreds.
+    """
 
     start: int
     end: int
@@ -41,13 +46,18 @@ class Block:
 
 def blocks_of(text: str) -> list[Block]:
     """The blocks of a text, in order."""
-    whole = [part for block in _blocks(text) for part in _parts(text, block)]
-    return _with_leads(text, whole)
+    pieces: list[Block] = []
+    for block in _blocks(text):
+        if block.end - block.start <= _LONGEST:
+            pieces.append(block)
+        else:
+            pieces.extend(_parts(text, block))
+    return _with_leads(text, pieces)
 
 
 def whole_blocks_of(text: str) -> list[Block]:
     """The blocks of a text, in order, the long ones too in one piece."""
-    return _with_leads(text, list(_blocks(text)))
+    return _with_leads(text, _blocks(text))
 
 
 def headings_above(blocks: Sequence[Block]) -> list[tuple[int, ...]]:
@@ -63,66 +73,73 @@ def headings_above(blocks: Sequence[Block]) -> list[tuple[int, ...]]:
     return paths
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end == -1 else end
-        yield start, end
-        start = end + 1
+@lru_cache(maxsize=16)
+def _blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of a text, the long ones in one piece; remembered, since a document is often looked at again."""
+    return tuple(_read_blocks(text))
 
 
-def _blocks(text: str) -> Iterator[Block]:
-    lines = list(_lines(text))
+def _read_blocks(text: str) -> Iterator[Block]:
     properties, body = properties_of(text)
     if properties:
         yield Block(properties[0][0], properties[-1][1], "properties")
-    at = next((number for number, (start, _) in enumerate(lines) if start >= body), len(lines))
-    current: Block | None = None
-    while at < len(lines):
-        start, end = lines[at]
-        line = text[start:end]
-        fence = _FENCE.match(line)
-        if fence:
-            if current is not None:
-                yield current
-            at, end = _fence_end(text, lines, at, fence[1])
-            yield Block(start, end, "code")
-            current = None
-            continue
+    if body and text[body - 1 : body] != "\n":
+        body = text.find("\n", body) + 1 or len(text)
+    lines = text[body:].split("\n")
+    number, start = 0, body
+    # The block that is open: its kind, where it began, and where its last line ended.
+    current: BlockKind | None = None
+    begun = ended = 0
+    while number < len(lines):
+        line = lines[number]
         kind = _kind(line)
-        if current is not None and not _goes_on(current.kind, kind, line):
-            yield current
+        if current is not None and not _goes_on(current, kind, line):
+            yield Block(begun, ended, current)
             current = None
-        if kind is None:
-            pass
-        elif kind == "heading":
-            match = _HEADING.match(line)
-            assert match is not None
-            yield Block(start, end, "heading", len(match[1]))
-        elif current is None:
-            current = Block(start, end, kind)
-        else:
-            current = replace(current, end=end)
-        at += 1
+        if kind == "code":
+            count = _fenced(lines, number)
+            length = sum(map(len, lines[number : number + count])) + count - 1
+            yield Block(start, start + length, "code")
+            number, start = number + count, start + length + 1
+            continue
+        end = start + len(line)
+        if kind == "heading":
+            yield Block(start, end, "heading", _level(line))
+        elif kind is not None:
+            if current is None:
+                current, begun = kind, start
+            ended = end
+        number, start = number + 1, end + 1
     if current is not None:
-        yield current
+        yield Block(begun, ended, current)
 
 
-def _fence_end(text: str, lines: Sequence[tuple[int, int]], at: int, marks: str) -> tuple[int, int]:
-    """The line after a fenced block, and where the block ends; one that is never closed ends at a blank line."""
-    for number in range(at + 1, len(lines)):
-        stripped = text[slice(*lines[number])].strip(" \t>")
+def _fenced(lines: Sequence[str], first: int) -> int:
+    """How many lines a fenced block has; one that is never closed ends at a blank line."""
+    opening = _FENCE.match(lines[first])
+    marks = opening[1] if opening else ""
+    for number in range(first + 1, len(lines)):
+        stripped = lines[number].strip(" \t>")
         if stripped.startswith(marks) and not stripped.strip(marks[0]):
-            return number + 1, lines[number][1]
-    for number in range(at + 1, len(lines)):
-        if not text[slice(*lines[number])].strip():
-            return number, lines[number - 1][1]
-    return len(lines), lines[-1][1]
+            return number + 1 - first
+    return next((number for number in range(first + 1, len(lines)) if not lines[number].strip()), len(lines)) - first
+
+
+def _level(line: str) -> int:
+    marks = _HEADING.match(line)
+    return len(marks[1]) if marks else 0
 
 
 def _kind(line: str) -> BlockKind | None:
-    if not line.strip() or _RULE.match(line):
+    """What a line begins or goes on with; `code` where it opens a fence, None where it is blank or a rule."""
+    stripped = line.lstrip()
+    if not stripped:
+        return None
+    if stripped[0] not in _MARKS:
+        return "paragraph"
+    if _FENCE.match(line):
+        return "code"
+    if _RULE.match(line):
         return None
     if _HEADING.match(line):
         return "heading"
@@ -146,14 +163,14 @@ def _goes_on(current: BlockKind, kind: BlockKind | None, line: str) -> bool:
 def _parts(text: str, block: Block) -> Iterator[Block]:
     """A block cut into pieces that are short enough, at sentences or lines; tables and code at lines."""
     start = block.start
-    while block.end - start > MAX_BLOCK_CHARS * 3 // 2:
+    while block.end - start > _LONGEST:
         cut = _cut(text, start, start + MAX_BLOCK_CHARS, block.kind)
-        yield replace(block, start=start, end=_trimmed(text, start, cut))
+        yield block._replace(start=start, end=_trimmed(text, start, cut))
         start = cut
         while start < block.end and text[start].isspace():
             start += 1
     if start < block.end:
-        yield replace(block, start=start)
+        yield block._replace(start=start) if start != block.start else block
 
 
 def _cut(text: str, start: int, most: int, kind: BlockKind) -> int:
@@ -189,5 +206,6 @@ def _with_leads(text: str, blocks: Sequence[Block]) -> list[Block]:
             lead = before.lead if block.kind != "table" or before.lead is not None else number - 1
         elif before is not None and before.kind == "paragraph":
             lead = number - 1
-        found.append(replace(block, lead=lead) if block.kind in ("item", "code", "table") else block)
+        is_led = lead is not None and block.kind in ("item", "code", "table")
+        found.append(block._replace(lead=lead) if is_led else block)
     return found

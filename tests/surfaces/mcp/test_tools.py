@@ -151,9 +151,10 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("research_run", {}, "bad_input"),
     ("research_run", {"question": "x", "brief": {}}, "bad_input"),
     ("research_run", {"question": "x", "history": [{"answer": "y"}]}, "bad_input"),
-    ("research_run", {"question": "x", "profile": "deep"}, "unavailable"),
-    ("research_run", {"question": "x", "profile": "chat"}, "unavailable"),
-    ("research_run", {"brief": {"question": "x"}}, "unavailable"),
+    ("research_run", {"brief": {"question": "x", "floor": 1}}, "bad_input"),
+    ("research_run", {"brief": {"question": "x y"}, "question": "x y"}, "bad_input"),
+    ("research_run", {"brief": {"question": "x y"}, "pinned": ["note:a"]}, "bad_input"),
+    ("research_run", {"question": "x y", "fresh": True}, "bad_input"),
     ("research_note", {"path": "a.md"}, "unavailable"),
 ]
 
@@ -181,7 +182,7 @@ def test_the_tool_that_writes_is_there_only_where_it_is_enabled(data: Path) -> N
         return names, error_of(await client.call_tool("research_note", {"path": "a.md"}))
 
     names, error = talk(data, conversation, CITEWELL_NOTE_TOOL="true")
-    assert (names, error["code"]) == ([*TOOLS, "research_note"], "unavailable")
+    assert (names, error["code"]) == ([*TOOLS, "research_note"], "not_found")
 
 
 def test_the_prompt_ends_with_the_question_and_guidance_can_be_read(data: Path) -> None:

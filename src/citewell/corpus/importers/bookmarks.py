@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import unescape
 
 from citewell.corpus.importers.entries import address, distinct, export_text, line, moment, noting_left_out, prose
 from citewell.corpus.importers.imported import Imported
 from citewell.domain.documents import ReadDocument
+from citewell.domain.values import dataclass
 from citewell.readers.blocks import Block, compose
 from citewell.text.urls import canonical_url
 

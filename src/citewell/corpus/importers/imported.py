@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from citewell.domain.documents import Kind, ReadDocument, SourceType
+from citewell.domain.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

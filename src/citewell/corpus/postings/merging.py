@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.corpus.postings.segments import Numbers, Segment, Weights
+from citewell.domain.values import dataclass
 
 _PART_POSTINGS = 2_000_000
 _PART_TERMS = 60_000  # fits the 16 bits that numpy sorts fastest

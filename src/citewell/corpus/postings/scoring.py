@@ -11,8 +11,9 @@ import heapq
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from citewell.domain.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.domain.prepared import ChunkTerms
+from citewell.domain.values import dataclass
 
 Numbers: TypeAlias = npt.NDArray[np.uint32]
 Keys: TypeAlias = npt.NDArray[np.uint64]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from citewell.corpus.tags import fold_tag
 from citewell.domain.queries import Filters
+from citewell.domain.values import dataclass
 from citewell.text.urls import canonical_url
 
 Binding = str | int

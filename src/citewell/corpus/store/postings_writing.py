@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -29,6 +28,7 @@ from citewell.corpus.store.vectors_writing import forget_vectors
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
 from citewell.domain.documents import Kind
 from citewell.domain.prepared import ChunkTerms
+from citewell.domain.values import dataclass
 
 TERMS_A_BLOCK = 128
 _LONGEST = 65_535

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
-import msgspec
 
 from citewell.corpus.store.filters import condition
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
@@ -22,7 +21,6 @@ DOCUMENT_COLUMNS = (
     "d.id, d.source_key, d.kind, d.source_type, o.name, d.title, x.content_hash, x.length, d.note_path, d.url,"
     " d.author, d.language, d.aliases, d.created, d.saved, d.modified"
 )
-_sections = msgspec.json.Decoder(list[SectionView])
 # Every language stems the words of a query anew, so one that few documents are in, perhaps by mistake, does not count.
 _ALWAYS, _MOST, _LEAST_SHARE = 4, 12, 0.02
 FROM_DOCUMENTS = "FROM documents d JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
@@ -172,7 +170,7 @@ def sections_of(
 
 
 def _overlapping(stored: str, start: int, end: int) -> tuple[SectionView, ...]:
-    return tuple(section for section in _sections.decode(stored) if section.start < end and section.end > start)
+    return tuple(SectionView(**one) for one in json.loads(stored) if one["start"] < end and one["end"] > start)
 
 
 def languages(connection: apsw.Connection, known: frozenset[str]) -> tuple[str, ...]:

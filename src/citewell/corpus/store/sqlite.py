@@ -24,18 +24,21 @@ T = TypeVar("T")
 _REMEMBERED = 32
 # A search from a cold shell must not wait for what only other commands need: the methods import it themselves.
 if TYPE_CHECKING:
+    from citewell.corpus.store.summaries import SummaryStore
     from citewell.corpus.store.vectors import VectorStore
     from citewell.domain.library import CollectionInfo, Exclusion, FileRecord, SecretFinding, Stats
     from citewell.domain.links import GraphLink, KnownName, WrittenLink
+    from citewell.domain.summaries import Summary
     from citewell.domain.sync import FileOutcome, KnownFile, OpenCollection
 
 APPLICATION_ID = 0x43574331  # "CWC1"
 
 
 class SqliteCorpus:
-    """The store of the corpus, as `CorpusStore` asks for it."""
+    """The store of the corpus, as `CorpusStore` asks for it; it looks into summaries too where that is set."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, searches_summaries: bool = False) -> None:
+        self._searches_summaries = searches_summaries
         self.database = Database(path, load_schema("corpus", APPLICATION_ID, "citewell.corpus.store.migrations"))
         self._postings = PostingsIndex()
         self._counts: dict[Hashable, tuple[int, Any]] = {}
@@ -55,6 +58,19 @@ class SqliteCorpus:
         from citewell.corpus.store.vectors import VectorStore
 
         return VectorStore(self.database, self._postings)
+
+    @cached_property
+    def summaries(self) -> SummaryStore:
+        """Text derived from the documents."""
+        from citewell.corpus.store.summaries import SummaryStore
+
+        return SummaryStore(self.database)
+
+    def summaries_of(self, key: str, content_hash: str) -> tuple[Summary, ...]:
+        from citewell.corpus.store import summaries
+
+        with self.database.read() as connection:
+            return summaries.summaries_of(connection, key, content_hash)
 
     # Collections and files: what only syncing or reporting needs is imported where it is used
 
@@ -261,8 +277,14 @@ class SqliteCorpus:
             phrases = [lexical.chunks_with(connection, phrase) for phrase in query.phrases]
             scored = self._postings.rank(connection, query, phrases, filters, limit)
             if scored is None:
-                return lexical.rank(connection, query, filters, limit)
-            return lexical.candidates(connection, scored)
+                found = lexical.rank(connection, query, filters, limit)
+            else:
+                found = lexical.candidates(connection, scored)
+            if not self._searches_summaries:
+                return found
+            from citewell.corpus.store import summaries
+
+            return summaries.with_summaries(connection, found, query, filters, limit)
 
     def count_matches(self, query: LexicalQuery, filters: Filters) -> CorpusMatches:
         with self.database.read() as connection:

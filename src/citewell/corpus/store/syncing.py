@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -14,6 +13,7 @@ from citewell.corpus.store import lexical, linking, postings_writing, reporting,
 from citewell.database.sqlite import fetch_one, fetch_rows
 from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.sync import FileOutcome, KnownFile, OpenCollection
+from citewell.domain.values import dataclass
 
 
 def open_collection(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import apsw
 
 from citewell.database.sqlite import fetch_one
+from citewell.domain.values import dataclass
 
 VECTORS_A_BLOCK = 64
 BITS_A_BLOCK = 1_024

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import apsw
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from citewell.corpus.store.vectors_layout import BITS_A_BLOCK, VECTORS_A_BLOCK, read_vector_state
 from citewell.corpus.vector_scan import quantized, signs
 from citewell.database.sqlite import fetch_one, fetch_rows
+from citewell.domain.values import dataclass
 
 
 def start_model(connection: apsw.Connection, model: str, dimension: int) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from citewell.corpus.keys import mint_key
 from citewell.corpus.links import url_name
+from citewell.corpus.store import summaries
 from citewell.corpus.store.postings_layout import IndexBatch
 from citewell.corpus.store.reading import TEXT_BLOCK_CHARS
 from citewell.database.sqlite import fetch_one, fetch_rows, fetch_value
@@ -190,6 +191,7 @@ def _update_document(
 def _clear_derived(connection: apsw.Connection, document_id: int, batch: IndexBatch) -> None:
     ids = [int(row[0]) for row in fetch_rows(connection, "SELECT id FROM chunks WHERE document_id = ?", (document_id,))]
     batch.gone.extend(ids)
+    summaries.clear(connection, document_id)
     for table in ("chunks", "tags", "link_names", "links"):
         connection.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
 

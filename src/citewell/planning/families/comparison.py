@@ -23,6 +23,8 @@ COMPARISON = Family(
         r"\s+than\s+(?P<side2>.{2,80}?)[\s?.!]*$",
         r"^(?:which|what|who)\s+(?:is|was|are|were|has|had)\s+(?P<aspect1>[\w\s-]{2,40}?)[,:]\s*(?P<side1>.{2,60}?)\s+or\s+"
         r"(?P<side2>.{2,60}?)[\s?.!]*$",
+        r"^(?:which|what|who)\s+(?P<aspect1>[\w\s+#.-]{2,60}?)[,:]\s*(?!(?:if|when|and|for|in|to|with)\b)(?P<side1>[^,?]{2,40}?)\s+or\s+"
+        r"(?P<side2>[^,?]{2,40}?)[\s?.!]*$",
         r"^(?P<side1>[^\s,?]+(?:\s[^\s,?]+)?)\s+or\s+(?P<side2>[^\s,?]+(?:\s[^\s,?]+)?)\s*\?$",
         r"\bunterschiede?\s+zwischen\s+(?P<side1>.+?)\s+und\s+(?P<side2>.+?)[\s?.!]*$",
         r"^vergleiche?\s+(?P<side1>.+?)\s+(?:und|mit)\s+(?P<side2>.+?)[\s?.!]*$",
@@ -41,6 +43,7 @@ COMPARISON = Family(
         "Compare the Corvid R80 and the Scoter P10",
         "difference between lime mortar and cement",
         "Driftlog vs Tern",
+        "Which gauge drifts less, the Corvid R80 or the Scoter P10?",
         "Is the radar gauge more accurate than the pressure gauge?",
         "Unterschied zwischen Kalkmörtel und Zement?",
     ),

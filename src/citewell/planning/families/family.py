@@ -30,7 +30,8 @@ class Family:
     patterns: tuple[re.Pattern[str], ...]
     examples: tuple[str, ...]
     unless: tuple[re.Pattern[str], ...] = ()
-    # Words that say how the answer should look: no search terms, and nothing that evidence must mention.
+    # Words that say how the answer should look: no search terms, and nothing that evidence must mention; but for
+    # those that a pattern captures as `kept`: "which laptop did she buy" is answered by what says that she bought it.
     cleanup: frozenset[str] = frozenset()
     variants: tuple[VariantRule, ...] = ()
     # Parts of which every value must be found as a whole.

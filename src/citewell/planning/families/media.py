@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from citewell.planning.families.family import Family, VariantRule, patterns, pointing_to, words
 
-_SPOKEN = r"(?:talk|lecture|keynote|podcast|episode|interview|video|recording|webinar|voice\s+memo|clip|presentation)"
-_SEEN = r"(?:screenshot|photo(?:graph)?|scan|whiteboard|picture|image)"
+SPOKEN = r"(?:talk|lecture|keynote|podcast|episode|interview|video|recording|webinar|voice\s+memo|clip|presentation)"
+SEEN = r"(?:screenshot|photo(?:graph)?|scan|whiteboard|picture|image)"
 
 MEDIA = Family(
     name="media",
@@ -15,11 +15,11 @@ MEDIA = Family(
     asks="What somebody said in a talk, video or recording, or what is written in a picture.",
     patterns=patterns(
         rf"\b(?:in|from|during|at|of)\s+(?:the\s+|that\s+|this\s+|my\s+|an?\s+|his\s+|her\s+|their\s+)?"
-        rf"(?P<name>(?:[@\w.'’-]+\s+){{0,4}}?){_SPOKEN}s?\b(?!\s+(?:to|with)\b)",
-        rf"\b(?:in|from|on)\s+(?:the\s+|that\s+|this\s+|my\s+|an?\s+)?(?P<name>(?:[\w.'’-]+\s+){{0,3}}?){_SEEN}s?\b",
+        rf"(?P<name>(?:[@\w.'’-]+\s+){{0,4}}?){SPOKEN}s?\b(?!\s+(?:to|with)\b)",
+        rf"\b(?:in|from|on)\s+(?:the\s+|that\s+|this\s+|my\s+|an?\s+)?(?P<name>(?:[\w.'’-]+\s+){{0,3}}?){SEEN}s?\b",
         rf"\b(?:do|does|did|has|have)\s+(?:the|that|this|my|his|her|their)\s+(?P<name>(?:[@\w.'’-]+\s+){{0,3}}?)"
-        rf"(?:{_SPOKEN}|{_SEEN})s?\s+(?:say|said|show|explain|mention|tell|claim|teach|cover|talk)\b",
-        rf"\b(?:which|what)\s+(?:{_SPOKEN}|{_SEEN})s?\b",
+        rf"(?:{SPOKEN}|{SEEN})s?\s+(?:say|said|show|explain|mention|tell|claim|teach|cover|talk|recommend|suggest|advise)\b",
+        rf"\b(?:which|what)\s+(?:{SPOKEN}|{SEEN})s?\b",
         r"\b(?:transcripts?|subtitles|captions|ocr)\b",
         r"\bat\s+(?:what|which)\s+(?:time|minute|point|timestamp)\b.*\b(?:say|says|said|mention|mentions|talk|speak)\b",
         r"\b(?:im|in\s+dem|aus\s+dem)\s+(?:vortrag|video|podcast|interview|screenshot|foto)\b",

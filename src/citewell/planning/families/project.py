@@ -13,8 +13,12 @@ PROJECT = Family(
         r"\b(?P<name>[a-z][\w-]*)\s+(?:version\s+|release\s+|v)(?P<version>\d+(?:\.\d+)*)\b",
         r"\brelease\s+date\s+of\s+(?P<name>[a-z][\w-]*)\s+(?P<version>\d+(?:\.\d+)+)\b",
         r"\b(?:starred|my\s+stars|stars\s+on)\b.*\b(?:repo|repos|repository|repositories|projects?|github|librar\w+)\b",
-        r"\b(?:repo|repos|repository|repositories|codebase|github|gitlab|changelog|release\s+notes|pull\s+requests?|"
-        r"bug\s+tracker|issue\s+tracker|source\s+code|open[\s-]source|pip\s+install|npm\s+install|sdk)\b",
+        # A question about open source or GitHub as such, or about "my repository", names no project.
+        r"\b(?:repos?|codebase|changelog|release\s+notes|pull\s+requests?|bug\s+tracker|issue\s+tracker|source\s+code|"
+        r"pip\s+install|npm\s+install|sdk)\b",
+        r"(?<!my\s)(?<!a\s)(?<!your\s)\brepositor(?:y|ies)\b",
+        r"\b(?:on|from|at|in)\s+(?:github|gitlab)\b|\b(?:github|gitlab)\s+(?:repos?\b|repositor|stars?\b|issues?\b|link\b|url\b|page\s+of)",
+        r"\bopen[\s-]source\s+(?:librar(?:y|ies)|tools?|programs?|apps?|implementations?|clients?|servers?|engines?|software\s+for)\b",
         r"\b(?:licen[cs]e|dependenc(?:y|ies)|maintainers?|latest\s+release|latest\s+version)\s+(?:of|for|is|does)\s+"
         r"(?P<name>[A-Za-z][\w./-]*)",
     ),

@@ -12,7 +12,7 @@ from citewell.domain.queries import FamilyName, Variant
 from citewell.planning.families.family import Family
 from citewell.planning.families.table import FAMILIES, GENERAL
 from citewell.planning.normalizer import Normalized, is_function_word, is_intent, strip_filler
-from citewell.planning.overviews import overview_topic
+from citewell.planning.overviews import bare_topic, overview_topic
 from citewell.text.words import query_tokens
 
 # Longer questions are texts: patterns that look for a whole sentence say nothing about them.
@@ -40,7 +40,7 @@ class Recognised:
     parts: Parts
 
     def is_cleaned_away(self, word: str) -> bool:
-        return word in self.family.cleanup
+        return word in self.family.cleanup and word not in self.parts.get("kept", ())
 
     def is_optional(self, word: str) -> bool:
         return any(word in self.parts.get(part, ()) for part in self.family.optional)
@@ -68,8 +68,8 @@ class Recognised:
         return tuple(dict.fromkeys(found))
 
 
-def recognise(question: Normalized, *, is_correction: bool = False) -> Recognised:
-    """The first family that has the question, else the general one."""
+def recognise(question: Normalized, *, is_correction: bool = False, leaves_out: bool = False) -> Recognised:
+    """The first family that has the question; a topic and nothing else is an overview, anything more is general."""
     text = " ".join(question.question.split())
     if is_correction:
         return Recognised(_family("corrective"), _with_common({}, question))
@@ -79,6 +79,8 @@ def recognise(question: Normalized, *, is_correction: bool = False) -> Recognise
         parts = _overview(text) if family.name == "overview" else _matched(family, text)
         if parts is not None:
             return _completed(family, parts, question)
+    if not leaves_out and (topic := bare_topic(question)):
+        return _completed(_family("overview"), {"topic": (topic,)}, question)
     return Recognised(GENERAL, {})
 
 
@@ -119,6 +121,8 @@ def _completed(family: Family, parts: Parts, question: Normalized) -> Recognised
         parts = {**parts, "side": sides}
     if "topic" in parts:
         parts = {**parts, "topic": tuple(_RANGE.sub("", topic).strip() or topic for topic in parts["topic"])}
+    if "kept" in parts:
+        parts = {**parts, "kept": tuple(token.folded for value in parts["kept"] for token in query_tokens(value))}
     if "name" in parts:
         parts = {**parts, "name": tuple(filter(None, (_name(value) for value in parts["name"])))}
     return Recognised(family, _with_common(parts, question, family))

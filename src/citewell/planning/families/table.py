@@ -18,9 +18,9 @@ FAMILIES: tuple[Family, ...] = (
     EXACT_TITLE,
     COMPARISON,
     TIMELINE,
+    SELECTION,
     MEDIA,
     OVERVIEW,
-    SELECTION,
     PROJECT,
     PERSON,
 )

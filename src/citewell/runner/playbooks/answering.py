@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Verification
+from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings, Verification
 from citewell.domain.chat import ChatReply, ChatRequest
 from citewell.domain.decisions import (
     ActionGivenUp,
@@ -22,6 +22,8 @@ from citewell.domain.decisions import (
     EvidencePrepared,
     JudgeFailed,
     ModelAsked,
+    PassagesRead,
+    ReaderFailed,
     RepairAsked,
     RepairRejected,
     ReviewFailed,
@@ -32,6 +34,7 @@ from citewell.models.tokens import estimate_prompt
 from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
+    AnswersRead,
     Ask,
     AskFailed,
     ClaimsJudged,
@@ -42,6 +45,7 @@ from citewell.runner.actions import (
     JudgedPair,
     KeepTexts,
     Prepare,
+    ReadAnswers,
     ReadDraft,
     ReadReview,
     Reviewed,
@@ -49,11 +53,13 @@ from citewell.runner.actions import (
     stage_of,
 )
 from citewell.runner.playbooks.transitions import Transition
-from citewell.runner.profiles import ANSWER_GRACE_SECONDS, JUDGE_SECONDS
+from citewell.runner.profiles import ANSWER_GRACE_SECONDS, JUDGE_SECONDS, READER_SECONDS
 from citewell.runner.state import RunState
 from citewell.synthesis.drafting import declines
 from citewell.synthesis.judging import pairs_to_judge
+from citewell.synthesis.meant import as_meant
 from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
+from citewell.synthesis.read_answers import MAX_READ
 from citewell.synthesis.review import review_request
 
 IN_SECTIONS = ("deep",)
@@ -68,7 +74,8 @@ def prepare(state: RunState, decisions: tuple[Decision, ...] = ()) -> Transition
     taken = len(rules(in_sections=_in_sections(state))) if use.writes else 0
     hosted = use.writes and use.is_hosted
     request = state.request
-    by_meaning = request.semantic == "on" and not use.writes
+    # What is to be compared is what is to be read.
+    by_meaning = not use.writes and (request.semantic == "on" or bool(request.reader))
     packing = Prepare(state.pack, request.max_evidence_chars, taken, hosted, request.reserves, by_meaning)
     return Transition(state, (packing,), decisions)
 
@@ -82,19 +89,47 @@ def prepared(state: RunState, ready: PreparedSynthesis, to_compare: tuple[str, .
         after = replace(after, warnings=(*state.warnings, "secrets_withheld"))
     if _model_writes(after, ready):
         taken = _write(after, ready)
-    elif to_compare and not after.is_hurried:
-        assert after.plan is not None
-        taken = Transition(after, (Compare(after.plan.text_query, to_compare),))
+    elif to_compare and after.request.semantic == "on" and not after.is_hurried:
+        taken = Transition(after, (Compare(_meant(after), to_compare),))
     else:
-        taken = _extract(after)
+        taken = _read(after, to_compare) or _extract(after)
     return taken.after(decision)
+
+
+def _meant(state: RunState) -> str:
+    """The question, as it was read where it was misspelled."""
+    assert state.plan is not None
+    assert state.prepared is not None
+    return as_meant(state.plan, state.prepared.read_as).text_query
 
 
 def compared(state: RunState, action: Compare, seen: Compared) -> Transition:
     """The similarities are there, or are not to be had: quote."""
     if seen.problem and "semantic_lane_unavailable" not in state.warnings:
         state = replace(state, warnings=(*state.warnings, "semantic_lane_unavailable"))
-    return _extract(state, Likeness(action.texts, seen.similarities) if seen.similarities else None)
+    if seen.similarities:
+        state = replace(state, likeness=Likeness(action.texts, seen.similarities))
+    return _read(state, action.texts) or _extract(state)
+
+
+def _read(state: RunState, texts: tuple[str, ...]) -> Transition | None:
+    """Have the best passages read, if a reader is set and there is time."""
+    reader, seconds = state.request.reader, min(READER_SECONDS, state.seconds_left - ANSWER_GRACE_SECONDS)
+    if not reader or not texts or state.is_hurried or seconds <= 0:
+        return None
+    return Transition(state, (ReadAnswers(reader, _meant(state), texts[:MAX_READ], round(seconds, 3)),))
+
+
+def answers_read(state: RunState, action: ReadAnswers, seen: AnswersRead) -> Transition:
+    """The reader has answered: quote with what it says."""
+    found = _extract(state, Readings(action.texts, seen.answers))
+    return found.after(PassagesRead(action.reader, len(seen.answers)))
+
+
+def unread(state: RunState, why: str = "it was not waited for") -> Transition:
+    """A reader that cannot be used, or that nobody waits for any longer, costs its opinion and nothing else."""
+    warned = replace(state, warnings=(*state.warnings, "reader_unavailable"))
+    return _extract(warned).after(ReaderFailed(why))
 
 
 def _model_writes(state: RunState, ready: PreparedSynthesis) -> bool:
@@ -108,10 +143,11 @@ def _in_sections(state: RunState) -> bool:
     return state.request.profile in IN_SECTIONS
 
 
-def _extract(state: RunState, likeness: Likeness | None = None) -> Transition:
+def _extract(state: RunState, readings: Readings | None = None) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
-    return Transition(state, (Extract(state.prepared, state.plan, likeness or Likeness()),))
+    quoting = Extract(state.prepared, state.plan, state.likeness, _in_sections(state), readings or Readings())
+    return Transition(state, (quoting,))
 
 
 def _write(state: RunState, ready: PreparedSynthesis) -> Transition:
@@ -313,13 +349,19 @@ def review_replied(state: RunState, reply: ChatReply) -> Transition:
 
 
 def reviewed(state: RunState, seen: Reviewed) -> Transition:
-    """Doubts go beside the answer; they change nothing in it."""
+    """Doubts and opinions go beside the answer; they change nothing in it."""
     assert state.verification is not None
     if seen.error:
         return unreviewed(state, f"its reply could not be read: {seen.error}")
     warnings = (*state.warnings, "review_doubts") if seen.doubts else state.warnings
-    decision = AnswerReviewed(tuple(f"{one.sentence}: {one.kind}" for one in seen.doubts))
-    kept = _keep_texts(replace(state, doubts=seen.doubts, warnings=warnings), state.verification)
+    by = state.request.models.reviewer
+    opinions = tuple(replace(one, model=by) for one in seen.opinions)
+    decision = AnswerReviewed(
+        tuple(f"{one.sentence}: {one.kind}" for one in seen.doubts),
+        tuple(f"{one.sentence}: {one.opinion}" for one in opinions),
+    )
+    after = replace(state, doubts=seen.doubts, opinions=opinions, warnings=warnings)
+    kept = _keep_texts(after, state.verification)
     return kept.after(decision)
 
 
@@ -349,6 +391,8 @@ def stop_reason(state: RunState) -> StopReason:
         return state.finishing
     if state.draft is None or state.draft.refused:
         return "no_evidence"
+    if state.web is not None and state.web.stop == "budget_exhausted" and not state.finish_requested:
+        return "weak_evidence_budget_exhausted"
     if state.request.goal == "synthesis" or (state.judgements and state.judgements[-1].verdict == "enough_evidence"):
         return "enough_evidence"
     return "weak_evidence_budget_exhausted"

@@ -32,8 +32,10 @@ from citewell.runner.actions import (
     STAGE_TIMEOUT,
     Action,
     ActionFailed,
+    AnswersRead,
     Ask,
     AskFailed,
+    BriefPlanned,
     BriefTopic,
     CancelRequested,
     ClaimsJudged,
@@ -48,28 +50,45 @@ from citewell.runner.actions import (
     GivenRead,
     Inspect,
     Inspected,
+    ItemsDeduped,
+    ItemsTriaged,
     JudgeClaims,
     JudgeCoverage,
     Judged,
     KeepTexts,
     MakePlan,
     MergePlan,
+    NoteSeen,
+    NotesLinked,
     Observation,
+    PageKept,
+    PagesRanked,
     PlanMade,
     PlanMerged,
     Prepare,
     Prepared,
+    ReadAnswers,
     ReadDraft,
     ReadGiven,
     ReadReview,
     Replied,
+    ReportComposed,
+    ReportRead,
     Retrieve,
     Retrieved,
     Reviewed,
+    SectionComposed,
+    SectionWritten,
+    SnippetsKept,
     TextsKept,
     TopicBriefed,
+    TopicsFound,
+    TopicSurveyed,
     Verified,
     Verify,
+    WebFailed,
+    WebSearched,
+    WebWeighed,
 )
 from citewell.runner.merge import merge_expansion, merge_inspection, merge_retry
 from citewell.runner.playbooks import answering, planning_steps
@@ -106,7 +125,7 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             read = ReadGiven(state.request.question, plan, state.request.given)
             return Transition(replace(state, plan=plan), (read,))
         case PlanMade(plan=plan):
-            return planning_steps.before_searching(state, plan, _search)
+            return planning_steps.before_searching(state, plan, search)
         case GivenRead(pack=pack, refused=refused):
             return _given(state, pack, refused)
         case Replied(reply=reply):
@@ -114,11 +133,11 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
         case AskFailed():
             return _ask_failed(state, observation, action)
         case PlanMerged(merged=merged):
-            return planning_steps.merged(state, merged, _search)
+            return planning_steps.merged(state, merged, search)
         case Retrieved(pack=pack) if state.pack is None:
-            return _first_evidence(_counted(state, observation), pack)
+            return _first_evidence(counted(state, observation), pack)
         case Retrieved(pack=pack):
-            return _retried(_counted(state, observation), pack)
+            return _retried(counted(state, observation), pack)
         case TopicBriefed(brief=brief):
             decision = TopicBriefAdded(brief.topic, len(brief.nodes), len(brief.edges))
             return _once_found(replace(state, brief=brief)).after(decision)
@@ -139,6 +158,9 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
         case Compared():
             assert isinstance(action, Compare)
             return answering.compared(state, action, observation)
+        case AnswersRead():
+            assert isinstance(action, ReadAnswers)
+            return answering.answers_read(state, action, observation)
         case Drafted(draft=draft):
             return answering.drafted(state, draft)
         case ClaimsJudged():
@@ -151,6 +173,12 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
         case TextsKept(missing=missing):
             warnings = (*state.warnings, "source_removed_during_run") if missing else state.warnings
             return answering.ended(replace(state, warnings=warnings))
+        case BriefPlanned() | TopicSurveyed() | ItemsDeduped() | ItemsTriaged() | ReportRead() | ReportComposed():
+            return waiting(state)  # of another playbook
+        case NoteSeen() | TopicsFound() | NotesLinked() | SectionComposed() | SectionWritten():
+            return waiting(state)  # of another playbook
+        case WebSearched() | PageKept() | SnippetsKept() | WebFailed() | PagesRanked() | WebWeighed():
+            return waiting(state)  # a run that asks for nothing of the web sees nothing of it
         case ActionFailed() | CancelRequested() | FinishRequested() | DeadlinePassed():
             return waiting(state)  # the kernel deals with these before a playbook sees them
         case _:
@@ -166,7 +194,7 @@ def _given(state: RunState, pack: ResearchPack, refused: tuple[tuple[str, str], 
     return answering.prepare(after, (EvidenceReread(keys, tuple(f"{key}: {why}" for key, why in refused)),))
 
 
-def _search(state: RunState, plan: QueryPlan) -> Transition:
+def search(state: RunState, plan: QueryPlan) -> Transition:
     """Search by a plan: for the first time, or again with the retry's variant and whatever a model has added since."""
     after = replace(state, plan=plan)
     if state.pack is None:
@@ -197,7 +225,7 @@ def _retrieve(state: RunState, plan: QueryPlan, attempt: int) -> Transition:
     return Transition(after, actions, (decision,))
 
 
-def _counted(state: RunState, found: Retrieved) -> RunState:
+def counted(state: RunState, found: Retrieved) -> RunState:
     if found.report is None:
         return state
     before, after = state.candidates
@@ -211,9 +239,14 @@ def _counted(state: RunState, found: Retrieved) -> RunState:
     )
 
 
-def _first_evidence(state: RunState, pack: ResearchPack) -> Transition:
+def with_pack(state: RunState, pack: ResearchPack) -> RunState:
+    """A state with what was found first."""
     after = replace(state, pack=pack)
-    after = replace(after, retrieved_keys=_seen(after, pack))
+    return replace(after, retrieved_keys=_seen(after, pack))
+
+
+def _first_evidence(state: RunState, pack: ResearchPack) -> Transition:
+    after = with_pack(state, pack)
     decision = EvidenceFound(tuple(row.source_key for row in pack.evidence), pack.coverage.recall_note)
     return _once_found(after).after(decision)
 
@@ -225,12 +258,12 @@ def _once_found(state: RunState) -> Transition:
     pack = with_brief(state.pack, state.brief) if state.brief is not None else state.pack
     after = replace(state, pack=pack, brief=None)
     if state.request.goal == "answer":
-        return _inspect(after)
+        return inspect(after)
     found: StopReason = "enough_evidence" if pack.evidence else "no_evidence"
     return answering.ended(replace(after, finishing=state.finishing or found))
 
 
-def _inspect(state: RunState) -> Transition:
+def inspect(state: RunState) -> Transition:
     assert state.pack is not None
     pack = state.pack
     if not pack.evidence:
@@ -271,7 +304,7 @@ def _judged(state: RunState, result: JudgeResult) -> Transition:
     if result.retry_action == "focused_retry" and result.retry_variant and state.plan is not None:
         spend = replace(after.spend, retries=after.spend.retries + 1)
         retrying = replace(after, spend=spend, retry_variant=result.retry_variant)
-        retry = planning_steps.after_weak_search(retrying, _search) or _search(retrying, state.plan)
+        retry = planning_steps.after_weak_search(retrying, search) or search(retrying, state.plan)
         return retry.after(*decisions)
     if result.retry_action == "related_expansion" and result.expansion_lookup:
         spend = replace(after.spend, expansions=after.spend.expansions + 1)
@@ -317,13 +350,13 @@ def _ask_failed(state: RunState, seen: AskFailed, pending: Action) -> Transition
     call = budgets.call_of(pending.request, seen)
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
     if pending.request.purpose == "plan":
-        return planning_steps.failed(after, seen, _search)
+        return planning_steps.failed(after, seen, search)
     if pending.request.purpose == "review":
         return answering.unreviewed(after, seen.message)
     return answering.ask_failed(after, seen)
 
 
-def _given_up(state: RunState, pending: Ask) -> RunState:
+def given_up(state: RunState, pending: Ask) -> RunState:
     """A call nobody waits for any longer: counted, its cost unknown unless the model is free."""
     call = budgets.dropped_call(pending.request, budgets.price_of(pending.request, state.request.models))
     return replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
@@ -333,11 +366,13 @@ def end_gathering(state: RunState) -> Transition:
     """Go to the answer with what is there; an answer already being made is finished, by a model only if it may be."""
     asked = next((action for action in state.open if isinstance(action, Ask)), None)
     if asked is not None and asked.request.purpose == "plan":
-        return planning_steps.let_go(_given_up(state, asked), _search)
+        return planning_steps.let_go(given_up(state, asked), search)
     if asked is not None:
-        return answering.writing_over(_given_up(state, asked)) if state.is_hurried else waiting(state)
+        return answering.writing_over(given_up(state, asked)) if state.is_hurried else waiting(state)
     if any(isinstance(action, JudgeClaims) for action in state.open):
         return answering.unjudged(state) if state.is_hurried else waiting(state)
+    if any(isinstance(action, ReadAnswers) for action in state.open):
+        return answering.unread(state) if state.is_hurried else waiting(state)
     if any(isinstance(action, _ANSWERING) for action in state.open):
         return waiting(state)
     if state.pack is None and state.is_hurried and "gathering" not in state.phases_over:
@@ -354,8 +389,10 @@ def end_writing(state: RunState) -> Transition:
     """The time for writing is over: a model that still writes is let go of."""
     if any(isinstance(action, JudgeClaims) for action in state.open):
         return answering.unjudged(state)
+    if any(isinstance(action, ReadAnswers) for action in state.open):
+        return answering.unread(state)
     asked = next((action for action in state.open if isinstance(action, Ask)), None)
-    return answering.writing_over(_given_up(state, asked)) if asked is not None else waiting(state)
+    return answering.writing_over(given_up(state, asked)) if asked is not None else waiting(state)
 
 
 def failed(state: RunState, action: Action, failure: Failure) -> Transition:
@@ -363,19 +400,21 @@ def failed(state: RunState, action: Action, failure: Failure) -> Transition:
     decision = ActionGivenUp(failure.stage, failure.code, failure.message)
     match action:
         case Ask() if action.request.purpose == "plan":
-            return planning_steps.failed(_given_up(state, action), failure, _search).after(decision)
+            return planning_steps.failed(given_up(state, action), failure, search).after(decision)
         case Ask() if action.request.purpose == "review":
-            return answering.unreviewed(_given_up(state, action), failure.message)
+            return answering.unreviewed(given_up(state, action), failure.message)
         case ReadReview():
             return answering.unreviewed(state, failure.message)
         case Ask() if failure.code == STAGE_TIMEOUT:
-            return answering.writing_over(_given_up(state, action)).after(decision)
+            return answering.writing_over(given_up(state, action)).after(decision)
         case Ask():
-            return answering.failed(_given_up(state, action), action, failure)
+            return answering.failed(given_up(state, action), action, failure)
         case JudgeClaims():
             return answering.unjudged(state, failure.message)
+        case ReadAnswers():
+            return answering.unread(state, failure.message)
         case MergePlan():
-            return planning_steps.failed(state, failure, _search)
+            return planning_steps.failed(state, failure, search)
         case BriefTopic():
             return _once_found(replace(state, warnings=(*state.warnings, "topic_brief_failed"))).after(decision)
         case Inspect():

@@ -26,7 +26,11 @@ from citewell.domain.errors import CitewellError
 from citewell.domain.type_setup import learn_types
 from citewell.public import Citewell
 from citewell.surfaces.api.bodies import check_content_type, decode_body, decode_query, drain, read_body
+from citewell.surfaces.api.briefs import REPORTS
+from citewell.surfaces.api.capabilities import CAPABILITIES
 from citewell.surfaces.api.errors import JSON, Refused, error_response, internal_error
+from citewell.surfaces.api.evals import EVALS
+from citewell.surfaces.api.notes import NOTES
 from citewell.surfaces.api.openapi import openapi_document
 from citewell.surfaces.api.operations import Call, Operation, ServerState
 from citewell.surfaces.api.passing_on import PASSING_ON
@@ -34,12 +38,13 @@ from citewell.surfaces.api.reading import READING
 from citewell.surfaces.api.research import RESEARCH
 from citewell.surfaces.api.runs import RUNS
 from citewell.surfaces.api.security import Gate, Gatekeeper
-from citewell.surfaces.api.unwired import UNWIRED
 
-OPERATIONS: tuple[Operation, ...] = (*READING, *RESEARCH, *RUNS, *PASSING_ON, *UNWIRED)
+OPERATIONS: tuple[Operation, ...] = (*READING, *RESEARCH, *RUNS, *REPORTS, *PASSING_ON, *NOTES, *EVALS, *CAPABILITIES)
 
 # Blocking calls at the same time; those that keep a processor busy are few, so that they do not starve the rest.
 _THREADS, _HEAVY_THREADS = 32, 3
+# How often a server looks for runs that another one left: they are taken over so much after their lease at the latest.
+_TAKE_OVER_SECONDS = 5.0
 _log = logging.getLogger("citewell.server")
 
 
@@ -69,6 +74,10 @@ def create_app(cw: Citewell, keeper: Gatekeeper, mounts: tuple[MountedApp, ...] 
             # What is loaded now stays: a collection that walks it all would stop every stream for a moment.
             gc.collect()
             gc.freeze()
+            if cw.settings.database_url:
+                tasks = await stack.enter_async_context(anyio.create_task_group())
+                stack.callback(tasks.cancel_scope.cancel)
+                tasks.start_soon(_take_over, cw)
             yield
 
     # Longest paths first, so that a key with slashes takes nothing that has a route of its own.
@@ -88,6 +97,16 @@ def create_app(cw: Citewell, keeper: Gatekeeper, mounts: tuple[MountedApp, ...] 
     )
     app.router.redirect_slashes = False
     return Gate(_Unbreakable(app, cw), keeper), state
+
+
+async def _take_over(cw: Citewell) -> None:
+    """Now and then, go on with runs that another server on the same database left when it was killed."""
+    while True:
+        await anyio.sleep(_TAKE_OVER_SECONDS)
+        try:
+            await anyio.to_thread.run_sync(cw.runs.adopt_left, abandon_on_cancel=True)
+        except CitewellError:
+            continue  # the database is away for a moment
 
 
 def _routes(operations: list[Operation], state: ServerState) -> list[BaseRoute]:

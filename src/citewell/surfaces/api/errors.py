@@ -18,6 +18,7 @@ from citewell.domain.errors import (
     StoreUnusable,
     Unavailable,
 )
+from citewell.domain.policy import NotPermitted
 from citewell.surfaces.wire import error_document, to_json
 
 JSON = "application/json"
@@ -40,6 +41,8 @@ def status_of(error: CitewellError) -> int:
     match error:
         case Refused(status=status):
             return status
+        case NotPermitted():
+            return 403
         case Conflict() | Held() | LeaseLost() | Interrupted():
             return 409
         case BadInput():

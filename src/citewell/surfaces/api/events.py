@@ -204,6 +204,8 @@ class RunRendering:
                 self._began = datetime.fromisoformat(entry.at)
                 budget = PROFILES.get(request.profile)
                 self._max_loops = budget.retrieval_passes if budget else 1
+                if request.web is not None and request.web.providers:
+                    self._max_loops = max(1, request.web.max_loops if request.web.loops else 1)
             case StageEntered(stage=stage):
                 self._stage = stage
                 if stage == "optional_expand_or_retry":
@@ -238,6 +240,12 @@ class RunRendering:
         match decision:
             case decided.EvidenceFound(keys=keys) | decided.EvidenceReread(keys=keys):
                 self._considered.update(keys)
+            case decided.WebRoundBegun(loop=loop, max_loops=most):
+                self._loop, self._max_loops = max(1, loop), max(1, most)
+            case decided.WebHitsFound(urls=urls):
+                self._considered.update(urls)
+            case decided.PageTaken(source_key=key):
+                self._read.add(key)
             case decided.RetryMerged(accepted=accepted) | decided.ExpansionMerged(accepted=accepted):
                 self._considered.update(accepted)
 

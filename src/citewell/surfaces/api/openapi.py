@@ -52,6 +52,8 @@ _TAGS = {
     "reading": "Search and read what was saved.",
     "research": "Evidence for a question, and answers from it.",
     "runs": "Recorded runs: started, streamed, stopped, resumed, replayed, compared, exported.",
+    "reports": "Reports that were made of briefs.",
+    "evals": "Runs as cases, and cases asked again.",
     "state": "How things are.",
 }
 
@@ -96,8 +98,10 @@ class _Schemas:
         events = [form for one in operations for form in one.events.values()]
         sent += [ErrorDocument, DocumentView, MissingDocument, *events]
         self._refs: dict[Any, dict[str, Any]] = {}
-        sent_definitions = self._described(sent)
+        documents = [form for form in sent if hasattr(form, "model_json_schema")]
+        sent_definitions = self._described([form for form in sent if form not in documents])
         require_all(sent_definitions)
+        sent_definitions |= self._documented(documents)
         several = DocumentEntries.__name__
         sent_definitions[several] = {
             "title": several,
@@ -126,6 +130,16 @@ class _Schemas:
         for form in unique:
             definitions[form.__name__] |= getattr(form, "schema_extra", {})
         return definitions
+
+    def _documented(self, models: list[Any]) -> dict[str, Any]:
+        """The schemas of documents that describe themselves (`reports/models.py`)."""
+        found: dict[str, Any] = {}
+        for model in models:
+            schema = model.model_json_schema(mode="serialization", ref_template=_REF.replace("{name}", "{model}"))
+            found |= schema.pop("$defs", {})
+            found[model.__name__] = schema
+            self._refs[model] = {"$ref": _REF.format(name=model.__name__)}
+        return found
 
     def of(self, form: Any) -> dict[str, Any]:
         """The schema of something that is sent."""

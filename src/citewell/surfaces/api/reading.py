@@ -9,7 +9,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from citewell.domain.documents import ContentMode, DocumentView, SourceType
-from citewell.domain.library import CorpusStatus, SettingView, Stats
+from citewell.domain.library import CollectionList, CorpusStatus, SettingView, Stats
 from citewell.domain.queries import Filters, checked_filters
 from citewell.domain.results import DocumentEntries, RelatedResult, SearchMode, SearchResult
 from citewell.domain.topics import EntityMap, TopicBrief
@@ -99,7 +99,7 @@ def _search(call: Call) -> SearchResult:
 
 class DocumentQuery(Form):
     query: About | None = None
-    content_mode: Annotated[ContentMode, Meta(description="A window, the whole text, or its opening.")] = "evidence"
+    content_mode: Annotated[ContentMode, Meta(description="A window, the whole text, or a summary of it.")] = "evidence"
     at: ContentHash | None = None
     max_chars: WindowChars = 4_000
 
@@ -214,6 +214,12 @@ READING: tuple[Operation, ...] = (
         Answer(CorpusStatus, description="What is indexed, and why anything was left out."),
         value=lambda call: call.cw.corpus.status(with_secrets=call.query.secrets),
         query=CoverageQuery,
+        tag="state",
+    ),
+    Operation(
+        *("GET", "/api/collections", "collections", "The folders that were added."),
+        Answer(CollectionList, description="Each with its documents and when it was last read."),
+        value=lambda call: call.cw.corpus.collections(),
         tag="state",
     ),
     Operation(

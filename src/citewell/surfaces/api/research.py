@@ -35,7 +35,6 @@ from citewell.surfaces.api.runs import (
     History,
     ModelName,
     Pinned,
-    check_profile,
     history_values,
     run_stream,
 )
@@ -371,7 +370,6 @@ class ChatBody(Form):
 async def _chat(call: Call) -> Response:
     body: ChatBody = call.body
     question, history = _asked(body)
-    check_profile("deep" if body.mode == "deep_research" else "chat")
     profile = "deep" if body.mode == "deep_research" else "chat"
     run_id = await call.blocking(
         lambda: call.cw.start(question, profile=profile, model=body.model or None, history=history)  # type: ignore[arg-type]

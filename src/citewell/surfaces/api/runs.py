@@ -9,27 +9,29 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
 from citewell.domain.documents import SourceType
-from citewell.domain.errors import CitewellError, Conflict, Interrupted, Unavailable
+from citewell.domain.errors import CitewellError, Conflict, Interrupted
 from citewell.domain.run_reports import ControlReport, ReplayReport, RunDiff, RunList, RunView
 from citewell.domain.runs import RunProfile, RunStatus, Surface
+from citewell.public import Citewell
 from citewell.surfaces.api.bodies import Form
+from citewell.surfaces.api.briefs import BriefBody
+from citewell.surfaces.api.errors import Refused
 from citewell.surfaces.api.events import PER_ENTRY, RUN_EVENTS, RunRendering, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
 from citewell.surfaces.api.reading import Day, LeftOut, Name, Question
 from citewell.surfaces.api.sse import EventStream, read_last_id
 from citewell.surfaces.wire import error_document
 
-RUN_ID = "^[0-9]{8}T[0-9]{6}-[0-9a-f]{8}$"
-RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 24)}
+RUN_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
+RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 28)}
 _ENDED = {409: "Not in the state the run is in."}
-# Profiles that search the web, which this version does not do.
-_NEED_THE_WEB = ("chat", "deep")
 
 ModelName = Annotated[
     str,
@@ -59,12 +61,26 @@ Pinned = Annotated[
 
 
 class RunBody(Form):
-    """The options of `citewell research`; what is left out is as the settings have it."""
+    """The options of `citewell research`; what is left out is as the settings have it.
 
-    question: Question
+    A brief, or a question with the profile `report`, becomes a report; of the other options it takes `fresh` alone.
+    """
+
+    # A type alone cannot say that one of the two is needed.
+    schema_extra: ClassVar[dict[str, Any]] = {
+        "anyOf": [
+            {"required": ["question"], "properties": {"question": {"type": "string"}}},
+            {"required": ["brief"], "properties": {"brief": {"type": "object"}}},
+        ]
+    }
+
+    question: Question | None = None
     profile: Annotated[
-        Literal["local", "chat", "deep"], Meta(description="`chat` and `deep` search the web: not available yet.")
+        Literal["local", "chat", "deep", "report"],
+        Meta(description="`chat`, `deep` and `report` also search the web, with the providers that are set."),
     ] = "local"
+    brief: BriefBody | None = None
+    fresh: Annotated[bool, Meta(description="Of a report: another attempt, though there is one of this brief.")] = False
     model: ModelName | None = None
     planner: Annotated[bool, Meta(description="With or without a model that helps to plan.")] | None = None
     planner_model: ModelName | None = None
@@ -88,6 +104,9 @@ class RunBody(Form):
     trace: Annotated[bool, Meta(description="False: nothing is recorded, and the run cannot be resumed.")] = True
     history: History = ()
     pinned: Pinned = ()
+    surface: Annotated[
+        Literal["web_chat", "web_research_api"], Meta(description="What the record says of who asked.")
+    ] = "web_research_api"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +130,37 @@ def history_values(history: tuple[PriorTurn | str, ...]) -> list[str | dict[str,
     return [turn if isinstance(turn, str) else {"id": turn.id, "question": turn.question} for turn in history]
 
 
-def check_profile(profile: str) -> None:
-    if profile in _NEED_THE_WEB:
-        raise Unavailable(
-            f"The profile '{profile}' searches the web, which this version does not do.",
-            fix="Use the profile 'local', which answers from what you saved.",
-        )
-
-
 def _start(call: Call) -> RunAccepted:
     body: RunBody = call.body
-    check_profile(body.profile)
-    return accepted(call, call.cw.start(body.question, **options_of(body, "question")))
+    if body.brief is not None or body.profile == "report":
+        return accepted(call, start_report(call.cw, body))
+    if body.fresh:
+        raise Conflict("`fresh` is for reports; every other run is a new one.", fix="Leave it out.")
+    if body.question is None:
+        raise Refused(400, "bad_input", "Nothing is asked.", fix="Give a question, or a brief.")
+    return accepted(call, call.cw.start(body.question, **options_of(body, "question", "brief", "fresh")))
+
+
+def start_report(cw: Citewell, body: RunBody) -> str:
+    """The run of a brief: a new one, or the stored one of an identical request."""
+    if body.brief is not None and body.question is not None:
+        raise Conflict("Both a question and a brief are given.", fix="Give one of them.")
+    if body.brief is None and body.question is None:
+        raise Refused(400, "bad_input", "Nothing is asked.", fix="Give a question, or a brief.")
+    if others := [name for name in body.__struct_fields__ if name not in _OF_REPORTS and _is_set(body, name)]:
+        raise Conflict(
+            f"A report is asked for with a brief; {', '.join(others)} would do nothing.", fix="Put it into the brief."
+        )
+    given = msgspec.to_builtins(body.brief) if body.brief is not None else {"question": body.question}
+    return cw.start_report(given, fresh=body.fresh, surface=body.surface).run_id
+
+
+_OF_REPORTS = ("question", "profile", "brief", "fresh", "surface")
+
+
+def _is_set(body: RunBody, name: str) -> bool:
+    default = next(field.default for field in msgspec.structs.fields(RunBody) if field.name == name)
+    return bool(getattr(body, name) != default)
 
 
 def accepted(call: Call, run_id: str) -> RunAccepted:
@@ -266,6 +304,7 @@ RUNS: tuple[Operation, ...] = (
         body=RunBody,
         body_example={"question": "How many passengers did the Halvard carry?", "tags": [], "pinned": []},
         errors={
+            403: "A policy forbids it, or the request comes from a page of another site.",
             404: "A pinned key, or a collection, that nobody has.",
             409: "Not as things are.",
             429: "Too many runs are under way.",

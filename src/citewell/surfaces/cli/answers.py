@@ -24,9 +24,11 @@ from citewell.surfaces.cli.console import (
     safe,
     style,
 )
-from citewell.surfaces.cli.layout import Line, Piece, indented, kept_in_place
+from citewell.surfaces.cli.egress import web_line
+from citewell.surfaces.cli.layout import Line, Piece, indented, kept_in_place, table
 from citewell.surfaces.cli.places import place_of, row_of
 from citewell.surfaces.cli.quotes import code_lines, quote_lines, shown_text
+from citewell.text.table_lines import blocks_of, cells_of, is_row
 
 REFUSAL = "Nothing you saved answers this directly."
 # How the coverage of a pack begins where there was nothing to look at, or nothing was found.
@@ -41,6 +43,8 @@ _VERDICTS = {
     "contradicted": ("(TAKEN BACK: its source says otherwise)", "red"),
     "not_a_claim": ("", ""),
 }
+
+_THINKS = {"said": "thinks its source says it", "not_said": "thinks no source says it", "unclear": "is unsure"}
 
 
 def print_answer(
@@ -61,12 +65,17 @@ def print_answer(
     else:
         _print_sentences(result, verbose=verbose)
     _print_sources(result, sources, verbose=verbose)
+    for one in result.opinions:
+        why = f": {one.why}" if one.why else ""
+        print_text(style(f"Sentence {one.sentence} is not proven; {one.model} {_THINKS[one.opinion]}{why}", "dim"))
     for doubt in result.doubts:
         print_text(style(f"The reviewer doubts sentence {doubt.sentence} ({doubt.kind}): {doubt.why}", "yellow"))
     for contradiction in result.contradictions:
         places = "".join(f" [{n}]" for n in contradiction.citations)
         values = " / ".join(one_line(value, 60) for value in contradiction.values)
         print_text(style(f"Sources disagree: {values}{places}", "yellow"))
+    if result.web is not None:
+        print_text(style(web_line(result.web), "dim"))
     _print_end(result, verbose=verbose)
 
 
@@ -82,6 +91,9 @@ def _print_sentences(result: RunResult, *, verbose: bool) -> None:
     is_quoted = result.tool == "extractive"
     blocks: list[list[Line]] = []
     for group in _paragraphs(result.sentences, joined=not is_quoted):
+        if is_row(group[0].text):
+            blocks.append(_table_lines(group))
+            continue
         if group[0].kind == "heading":
             word, _ = _VERDICTS[group[0].verdict]
             blocks.append(paragraph_lines([style(f"{group[0].text} {word}".rstrip(), "bold")], page_width()))
@@ -100,13 +112,30 @@ def _print_sentences(result: RunResult, *, verbose: bool) -> None:
 def _paragraphs(sentences: Sequence[CheckedSentence], *, joined: bool) -> list[list[CheckedSentence]]:
     """What is set as one paragraph: a heading, a block, a quotation; or the sentences between two of those."""
     groups: list[list[CheckedSentence]] = []
-    for sentence in sentences:
+    for block in blocks_of(sentences):
+        sentence = block[0]
+        if is_row(sentence.text):
+            groups.append(block)
+            continue
         alone = not joined or sentence.kind == "heading" or "\n" in sentence.text.strip()
-        if groups and not alone and groups[-1][-1].kind != "heading" and "\n" not in groups[-1][-1].text.strip():
+        if groups and not alone and not _stands_apart(groups[-1][-1]) and "\n" not in groups[-1][-1].text.strip():
             groups[-1].append(sentence)
         else:
             groups.append([sentence])
     return groups
+
+
+def _stands_apart(sentence: CheckedSentence) -> bool:
+    return sentence.kind == "heading" or is_row(sentence.text)
+
+
+def _table_lines(rows: Sequence[CheckedSentence]) -> list[Line]:
+    """A table a model wrote, in columns, each row with its marks and verdict behind it."""
+    header = cells_of(rows[0].text) if rows[0].kind == "heading" else ()
+    told = [row for row in rows if row.kind != "heading"]
+    marks = [" ".join([*(f"[{n}]" for n in row.citations), _VERDICTS[row.verdict][0]]).strip() for row in told]
+    shown = [(*map(safe, cells_of(row.text)), mark) for row, mark in zip(told, marks, strict=True)]
+    return table([safe(name) for name in header], shown, page_width())
 
 
 def _sentence_lines(
@@ -305,7 +334,7 @@ def _words(text: str) -> list[str]:
 
 def _print_end(result: RunResult, *, verbose: bool) -> None:
     estimate = result.pack.coverage.answerability if result.pack is not None else None
-    ending = [_likelihood(result, estimate)] if estimate is not None else []
+    ending = [_read_as(result), *([_likelihood(result, estimate)] if estimate is not None else [])]
     if result.tool != "extractive" or result.metrics.model_calls:
         ending.append(f"{result.provider}:{result.model}{_spent(result)}")
     said = [part for part in ending if part]
@@ -317,6 +346,13 @@ def _print_end(result: RunResult, *, verbose: bool) -> None:
             note(f"citewell: {warning}")
     if verbose:
         _print_internals(result, estimate)
+
+
+def _read_as(result: RunResult) -> str:
+    """The question with its misspelled words put right, where it was read so."""
+    variants = result.pack.query_plan.query_variants if result.pack is not None else ()
+    meant = next((variant.query for variant in variants if variant.kind == "spelling"), "")
+    return f"Read as: {one_line(meant, 100)}" if meant else ""
 
 
 def _likelihood(result: RunResult, estimate: Answerability) -> str:

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 @click.command("bench-verifier", short_help="Measure the verifier on labelled pairs.")
 @click.argument("file", metavar="FILE.jsonl", type=click.Path(path_type=Path))
-@click.option("--embeddings", is_flag=True, help="Let the local model inform the score; verdicts stay as they are.")
 @click.option("--judge", metavar="FOLDER|off", help="Judge with this model, or without any; else as it is set.")
 @json_option
 @click.pass_context
-def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, judge: str | None, as_json: bool) -> None:
+def bench_verifier(ctx: click.Context, file: Path, judge: str | None, as_json: bool) -> None:
     """Check every claim of a file against its evidence, and compare with the labels.
 
     FILE.jsonl has one object a line: {"claim": …, "evidence": …, "label": "supported", "unsupported" or "refuted"},
@@ -34,24 +33,18 @@ def bench_verifier(ctx: click.Context, file: Path, embeddings: bool, judge: str 
     \b
     Examples:
       citewell bench-verifier pairs.jsonl
-      citewell bench-verifier pairs.jsonl --embeddings --json
+      citewell bench-verifier pairs.jsonl --json
       citewell bench-verifier pairs.jsonl --judge ~/models/nli-deberta-v3-small
     """
     # What follows is needed by this command only.
-    from citewell.evals.verifier_bench import likeness_by, measure_verifier, read_pairs
+    from citewell.evals.verifier_bench import measure_verifier, read_pairs
 
     pairs = read_pairs(file)
     settings = load_settings(ctx.find_root().obj)
-    likeness = None
-    if embeddings:
-        from citewell.evals.verifier_bench import open_model
-
-        likeness = likeness_by(open_model(settings))
-        note(f"Encoding {len(pairs):,} claims and their evidence; this takes a while …")
     opened = chosen_judge(settings, judge)
     if opened is not None:
         note(f"{opened.name} judges {len(pairs):,} claims; this takes a while …")
-    report = measure_verifier(pairs, likeness, opened)
+    report = measure_verifier(pairs, opened)
     if as_json:
         print_json(report)
         return
@@ -81,7 +74,6 @@ def _rows(report: VerifierReport) -> list[tuple[str, str]]:
         ("false alarms", f"{report.false_alarm_rate:.3f}"),
         ("AUROC, supported from refuted", _shown(report.auroc.refuted)),
         ("AUROC, supported from unsupported", _shown(report.auroc.unsupported)),
-        ("embeddings", "yes" if report.embeddings else "no"),
         ("judge", report.judge or "none"),
         ("pairs a second", f"{report.pairs_per_second:.0f}"),
     ]

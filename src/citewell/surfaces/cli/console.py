@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
 from citewell.surfaces.cli.layout import Line, Piece, indented, shortened, table, wrapped
-from citewell.surfaces.wire import to_json
 
 # Escape sequences in a saved page must not reach the terminal as commands; bidi controls must not reorder a line.
 _SEQUENCE = re.compile(
@@ -48,11 +46,15 @@ def page_width() -> int:
 
 
 def screen_width() -> int:
+    import shutil
+
     return shutil.get_terminal_size((_UNKNOWN_WIDTH, 24)).columns
 
 
 def print_json(value: object) -> None:
     """Exactly one JSON document on stdout, UTF-8 whatever the locale says."""
+    from citewell.surfaces.wire import to_json
+
     sys.stdout.flush()
     sys.stdout.buffer.write(to_json(value) + b"\n")
     sys.stdout.buffer.flush()

@@ -81,6 +81,9 @@ def _show(engine: Citewell, *, as_json: bool) -> None:
     print_text(f"  {program} add ~/path/to/your/notes")
     print_text(f'  {program} research "a question about something you saved"')
     print_text(f'  {program} search "words you remember"')
+    print_text()
+    print_text(style("And in a browser, with every sentence beside its passage and every run kept:", "bold"))
+    print_text(f"  {program} serve        then open the address that it prints")
 
 
 def _program() -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 from citewell.domain.eval_reports import CorpusReport, EvalArm, EvalCaseReport, EvalReport
 from citewell.surfaces.cli.console import print_table, print_text, style
 
-_COLOURS = {"passed": "green", "failed": "red", "skipped": "dim", "shown": "dim"}
+_COLOURS = {"passed": "green", "failed": "red", "known_failing": "yellow", "skipped": "dim", "shown": "dim"}
+_SAID = {"known_failing": "known to fail"}
 
 
 def print_eval_report(report: EvalReport) -> None:
@@ -20,7 +21,14 @@ def print_eval_report(report: EvalReport) -> None:
     for title, names in (("regressions", report.regressions), ("fixed", report.fixed), ("gone", report.gone)):
         if names:
             print_text(style(f"{title}: ", "bold"), ", ".join(names))
-    counted = f"{report.passed} passed, {report.failed} failed, {report.skipped} skipped in {report.seconds:.1f} s"
+    for case in report.cases:
+        if case.status == "known_failing":
+            print_text(style(f"known to fail: {case.id}: ", "yellow"), case.known_failing)
+    for name in report.now_passing:
+        print_text(style(f"passes now: {name}: ", "bold green"), "take out its known_failing")
+    known = f"{report.known_failing} known to fail, " if report.known_failing else ""
+    counted = f"{report.passed} passed, {report.failed} failed, {known}{report.skipped} skipped"
+    counted += f" in {report.seconds:.1f} s"
     print_text(style(counted, "red" if report.failed else "green"))
 
 
@@ -40,17 +48,14 @@ def _print_arm(arm: EvalArm) -> None:
     print_text(style(f"{name} {arm.status}", _COLOURS[arm.status]), said, indent=2)
     for one in arm.failures:
         print_text(style(f"- {one.assertion}: ", "bold"), one.message, indent=4)
-    if arm.status not in ("failed", "shown"):
-        return
     for row in arm.top:
         signals = ", ".join(f"{signal} {value:g}" for signal, value in row.signals.items())
         print_text(style(f"{row.source_key}  {signals}", "dim"), indent=4)
     if arm.planner:
         error = f", {arm.planner.error}" if arm.planner.error else ""
-        print_text(
-            style(f"planned by {arm.planner.planner} ({arm.planner.status}{error}) as {arm.planner.family}", "dim"),
-            indent=4,
-        )
+        model = f" {arm.planner.model}" if arm.planner.model else ""
+        planned = f"planned by {arm.planner.planner}{model} ({arm.planner.status}{error}) as {arm.planner.family}"
+        print_text(style(planned, "dim"), indent=4)
     if arm.run_id:
         print_text(style(f"run {arm.run_id}, trace {arm.trace_path}", "dim"), indent=4)
 
@@ -69,7 +74,9 @@ def _print_arms(report: EvalReport) -> None:
                 str(sum(case.family == family for case in report.cases)),
                 *(
                     ", ".join(
-                        f"{counts[family, arm, status]} {status}" for status in _COLOURS if counts[family, arm, status]
+                        f"{counts[family, arm, status]} {_SAID.get(status, status)}"
+                        for status in _COLOURS
+                        if counts[family, arm, status]
                     )
                     or "–"
                     for arm in ("planner_off", "planner_on")

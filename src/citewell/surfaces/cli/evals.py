@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from citewell.domain.answers import AnswerStatus
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.eval_reports import CorpusReport, EvalKind, EvalProgress, EvalReport, ProposalReport
 from citewell.settings import load_settings
 from citewell.surfaces.cli.console import note, one_line, print_as_it_is, print_json
@@ -50,7 +50,7 @@ def suite_options(command: Command) -> Command:
     """What `eval research` and `eval mcp` share."""
     for option in (
         json_option,
-        click.option("--watch", is_flag=True, help="Ask again whenever the files change, until Ctrl-C."),
+        click.option("--watch", is_flag=True, help="Ask again whenever cases or notes change, until Ctrl-C."),
         click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where --report writes."),
         click.option("--report", type=click.Choice(("html", "junit")), help="Also write eval-report.html or .xml."),
         click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Also write a page."),
@@ -114,22 +114,36 @@ def _run_or_watch(ctx: click.Context, kind: EvalKind, chosen: dict[str, Any]) ->
         return _run_once(ctx, kind, paths, chosen)
     if chosen["as_json"]:
         raise BadInput("--json prints one document, and --watch never ends.", fix="Leave one of them out.")
-    from watchfiles import watch
+    return _watch(ctx, kind, paths, chosen)
 
-    code = _watched_once(ctx, kind, paths, chosen)
-    note("Watching the files; Ctrl-C ends it.")
-    for _ in watch(*paths, raise_interrupt=False):
-        code = _watched_once(ctx, kind, paths, chosen)
+
+def _watch(ctx: click.Context, kind: EvalKind, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
+    """Ask now and whenever cases or notes change; Ctrl-C ends it with the code of what was asked last."""
+    from citewell.evals.watching import bring_up_to_date, moments
+
+    settings = load_settings(ctx.find_root().obj)
+    written = [path for name in ("output", "html", "junit", "baseline") if (path := chosen[name])]
+    code = 0
+    try:
+        for own_notes_changed in moments(paths, settings, written):
+            if own_notes_changed:
+                bring_up_to_date(settings)
+            code = _watched_once(ctx, kind, paths, chosen)
+            note("Watching the cases and the notes they ask about; Ctrl-C ends it.")
+    except KeyboardInterrupt:
+        note("Stopped watching.")
     return code
 
 
 def _watched_once(ctx: click.Context, kind: EvalKind, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
-    """A file that is wrong for a moment does not end the watching."""
+    """What is wrong for a moment, a file half saved or a folder moved, does not end the watching."""
     try:
         return _run_once(ctx, kind, paths, chosen)
-    except BadInput as error:
+    except CitewellError as error:
         note(f"citewell: {error.message}")
         return 2
+    finally:
+        sys.stdout.flush()
 
 
 def _run_once(ctx: click.Context, kind: EvalKind, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:

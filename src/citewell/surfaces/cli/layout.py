@@ -13,7 +13,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import groupby, repeat
+from operator import itemgetter
+
+from citewell.domain.values import dataclass
 
 GAP = 2  # cells between two columns
 _NARROWEST = 8  # a column is not made narrower than this to save space
@@ -88,6 +91,13 @@ def _clusters(text: str) -> Iterator[str]:
         yield cluster
 
 
+def _sized_clusters(text: str) -> Iterator[tuple[str, int]]:
+    """The same, each with the cells it takes."""
+    if _SIMPLE.fullmatch(text):
+        return zip(text, repeat(1))
+    return ((cluster, cells(cluster)) for cluster in _clusters(text))
+
+
 def wrapped(pieces: Iterable[Piece], width: int, first: int = 0) -> list[Line]:
     """Pieces of one paragraph as lines of at most `width` cells, broken at spaces, or where there are none, anywhere.
 
@@ -97,9 +107,8 @@ def wrapped(pieces: Iterable[Piece], width: int, first: int = 0) -> list[Line]:
     line: list[tuple[str, str, int]] = []  # clusters of the line so far: text, style, cells
     used = breakable = 0  # breakable: a line may end before this cluster
     for piece in pieces:
-        for cluster in _clusters(piece.text):
-            size = cells(cluster)
-            if cluster not in _CLOSING and (size == 2 or (line and line[-1][2] == 2)):
+        for cluster, size in _sized_clusters(piece.text):
+            if (size == 2 or (line and line[-1][2] == 2)) and cluster not in _CLOSING:
                 breakable = len(line)
             if used + size > width + (0 if lines else first) and line and cluster != " ":
                 end = breakable or len(line)
@@ -122,13 +131,8 @@ def _joined(clusters: Sequence[tuple[str, str, int]]) -> Line:
     end = len(clusters)
     while end and clusters[end - 1][0].isspace():
         end -= 1
-    pieces: list[Piece] = []
-    for text, how, _ in clusters[:end]:
-        if pieces and pieces[-1].how == how:
-            pieces[-1] = Piece(pieces[-1].text + text, how)
-        else:
-            pieces.append(Piece(text, how))
-    return tuple(pieces)
+    styled = groupby(clusters[:end], key=itemgetter(1))
+    return tuple(Piece("".join(text for text, *_ in run), how) for how, run in styled)
 
 
 def indented(lines: Iterable[Line], first: str, rest: str | None = None, how: str = "") -> list[Line]:

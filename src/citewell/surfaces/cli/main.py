@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import gc
 import importlib
 import os
 import sys
@@ -12,7 +12,6 @@ import click
 
 from citewell.domain.errors import BadInput, CitewellError, Interrupted, NotFound, Unavailable
 from citewell.surfaces.cli.console import note, print_json
-from citewell.surfaces.wire import error_document
 from citewell.version import __version__
 
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_NOT_FOUND, EXIT_UNAVAILABLE, EXIT_CANCELLED = 1, 2, 3, 4, 130
@@ -39,17 +38,22 @@ _COMMANDS = {
     "status": "corpus:status",
     "search": "reading:search",
     "research": "research:research",
+    "report": "report:report",
+    "note": "note:note",
+    "chat": "chat:chat",
     "runs": "runs:runs",
     "get": "reading:get",
     "related": "reading:related",
     "topics": "topics:topics",
     "entities": "topics:entities",
     "embed": "embed:embed",
+    "summarize": "summarize:summarize",
     "collections": "corpus:collections",
     "remove": "corpus:remove",
     "stats": "corpus:stats",
     "backup": "backup:backup",
     "restore": "backup:restore",
+    "migrate": "migrate:migrate",
     "serve": "serve:serve",
     "mcp": "mcp:mcp",
     "models": "models:models",
@@ -70,6 +74,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(name.lower(), _COMMANDS, n=2, cutoff=0.5)
             hint = f" Did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
             raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
@@ -84,6 +90,9 @@ class Commands(click.Group):
             return None
         module, _, name = place.partition(":")
         command: click.Command = getattr(importlib.import_module(f"citewell.surfaces.cli.{module}"), name)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         return command
 
 
@@ -111,6 +120,7 @@ def cli(ctx: click.Context, data_dir: Path | None) -> None:
       citewell add ~/notes                      index a folder of notes, pages and PDFs
       citewell search "heat pump noise"         find passages
       citewell research "why is the heat pump loud?"   an answer, every sentence cited
+      citewell chat                             ask, follow up, open sources
       citewell get note:notes/heat-pump         read a document
       citewell status --problems                what was not indexed, and why
     """
@@ -119,6 +129,8 @@ def cli(ctx: click.Context, data_dir: Path | None) -> None:
 
 def main() -> None:
     """Run the program; every way out has its exit code."""
+    # What modules make stays for good: until the command is loaded there is no garbage worth looking for.
+    gc.disable()
     # A locale without UTF-8 must not turn a note's text into a crash.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -176,6 +188,8 @@ def _usage(error: click.ClickException) -> str:
 
 def _report(error: CitewellError, as_json: bool) -> int:
     if as_json:
+        from citewell.surfaces.wire import error_document
+
         print_json(error_document(error))
     note(f"citewell: {error.message}")
     if error.fix:

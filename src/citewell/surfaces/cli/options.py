@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from citewell.settings import is_secret, unused_settings
 from citewell.surfaces.cli.console import note
 
 if TYPE_CHECKING:
+    from citewell.domain.policy import Approve, Permission
     from citewell.domain.runs import Surface
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -75,6 +76,9 @@ def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewel
     """Citewell for one command, as a Python program has it."""
     data_dir: Path | None = context.find_root().obj
     opened = Citewell(data_dir, surface=surface)
+    # A server and an agent's tool have nobody in front of them, whoever started them.
+    if context.info_name not in ("serve", "mcp"):
+        opened.approve = asked_on_terminal()
     try:
         yield opened
     except CitewellError as error:
@@ -84,11 +88,28 @@ def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewel
         opened.close()
 
 
+def asked_on_terminal() -> Approve | None:
+    """Asks the person at the terminal whether something may be done; None where there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def approve(wanted: Permission) -> bool:
+        note(f"citewell: {wanted.action} ({wanted.risk} risk): {wanted.what}")
+        try:
+            return click.confirm("Go on?", default=False, err=True)
+        except click.Abort:
+            return False
+
+    return approve
+
+
 def named_collections(opened: Citewell, filters: Filters) -> Filters:
     """The filters, if every collection they name is there."""
     known = [one.name for one in opened.corpus.collections().collections] if filters.collections else []
     for name in filters.collections:
         if name not in known:
+            import difflib
+
             near = difflib.get_close_matches(name, known, n=1)
             listed = f"There are: {', '.join(known[:8])}." if known else "Add one with 'citewell add FOLDER'."
             raise NotFound(f"There is no collection named {name}.", fix=f"Did you mean {near[0]}?" if near else listed)

@@ -28,6 +28,11 @@ class ProgressLine:
         self._stays = stays
         self._shown = 0
 
+    def show_event(self, event: RunEvent) -> None:
+        line = progress_line(event)
+        if line:
+            self.show(line)
+
     def show(self, text: str) -> None:
         if self._quiet:
             return

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from citewell.domain.values import dataclass
 from citewell.surfaces.cli.console import paragraph_lines, safe
 from citewell.surfaces.cli.layout import Line, Piece, table
 

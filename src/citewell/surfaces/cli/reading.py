@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from citewell.domain.documents import ContentMode, DocumentView, SectionView
+from citewell.domain.documents import ContentMode, DocumentView, SectionView, SummaryView
 from citewell.domain.errors import NotFound
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.lanes import SemanticReport
@@ -115,7 +115,7 @@ def _pages(sections: Sequence[SectionView]) -> str:
     type=click.Choice(("evidence", "full", "summary")),
     default="evidence",
     show_default=True,
-    help="A window, the whole text, or its opening.",
+    help="A window, the whole text, or a summary (derived, no quotation).",
 )
 @click.option("--max-chars", default=4_000, show_default=True, help="Size of a window.")
 @json_option
@@ -137,6 +137,7 @@ def get(
       citewell get note:vault/projects/tide-gauge
       citewell get pdf:papers/report --query "page about foundations"
       citewell get note:vault/todo --content-mode full --json
+      citewell get note:vault/todo --content-mode summary
     """
     with engine(ctx) as opened:
         if len(keys) == 1:
@@ -175,6 +176,9 @@ def _print_document(document: DocumentView) -> None:
     if document.user_tags:
         print_text(style(" ".join(f"#{tag}" for tag in document.user_tags), "dim"))
     print_text()
+    if document.content_mode == "summary":
+        _print_summaries(document)
+        return
     print_as_it_is(document.text)
     for file in document.attachments:
         what = file.source_key or one_line(file.reason, 120)
@@ -183,6 +187,23 @@ def _print_document(document: DocumentView) -> None:
         part = f"characters {document.start}–{document.end} of {document.length}; --content-mode full shows all"
         print_text(style(f"[{part}]", "dim"))
     print_text()
+
+
+def _print_summaries(document: DocumentView) -> None:
+    """Derived text, said to be so: each with what it tells of."""
+    for one in document.summaries:
+        if one.role == "chunk_summary":
+            print_text(style(f"characters {one.start}–{one.end}: ", "dim"), one_line(one.text, 1_000), indent=2)
+        else:
+            print_text(one.text or "There is nothing to tell of it.")
+    kinds = " and ".join(dict.fromkeys(_summary_said(one) for one in document.summaries))
+    print_text(style(f"[derived: {kinds}; no quotation. --content-mode full shows the text]", "dim"))
+    print_text()
+
+
+def _summary_said(one: SummaryView) -> str:
+    written = f"written by {one.model}" if one.summary_kind == "model" else "sentences of the text"
+    return f"{one.role}, {written}"
 
 
 @click.command(short_help="What a document is linked with.")

@@ -8,13 +8,14 @@ import click
 from click.core import ParameterSource
 
 from citewell.app import PackOptions
-from citewell.domain.errors import BadInput, CitewellError
+from citewell.domain.errors import BadInput
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters
 from citewell.domain.runs import ModelChoice, RunProfile, RunResult
 from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, style
-from citewell.surfaces.cli.execution import execute, wants_progress
+from citewell.surfaces.cli.egress import agreed_to
+from citewell.surfaces.cli.execution import execute, put_old_runs_away, wants_progress
 from citewell.surfaces.cli.options import (
     engine,
     filter_options,
@@ -33,14 +34,20 @@ from citewell.surfaces.cli.topics import print_brief
 @click.argument("question")
 @click.option("--retrieval-only", is_flag=True, help="Only gather: print the research pack, record nothing.")
 @click.option(
-    "--profile", type=click.Choice(("local", "deep")), default="local", show_default=True, help="What the run may use."
+    "--profile",
+    type=click.Choice(("local", "chat", "deep")),
+    default="local",
+    show_default=True,
+    help="What the run may use.",
 )
 @click.option(
     "--max-evidence-chars",
     type=int,
     help="Evidence an answer is made from (default: as set, 24000).",
 )
-@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of the run (default 90; deep: 150).")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of the run (default 90; chat: 20; deep: 150).")
+@click.option("--preview", is_flag=True, help="Show what would leave this machine, and ask before anything does.")
+@click.option("--save", is_flag=True, help="Put the pages of the web that are cited into your corpus.")
 @click.option("--no-trace", is_flag=True, help="Leave nothing on disk; the run cannot be resumed or replayed.")
 @click.option("--keep-all-traces", is_flag=True, help="Do not put old runs away.")
 @click.option("--limit", type=int, help="How many rows of evidence (default 8).")
@@ -97,6 +104,8 @@ def research(
     timeout: float | None,
     no_trace: bool,
     keep_all_traces: bool,
+    preview: bool,
+    save: bool,
     as_json: bool,
     **chosen: Any,
 ) -> int:
@@ -110,6 +119,7 @@ def research(
       citewell research "when was the lantern restored?"
       citewell research "kelp line spacing" --tag kelp --since 2024
       citewell research "how do I seed the lines?" --collection vault -v
+      citewell research "when did the ferry change?" --profile chat --preview
       citewell research "kelp line spacing" --json | jq '.citations[].quote'
       citewell research --retrieval-only "kelp line spacing"
     """
@@ -125,6 +135,8 @@ def research(
             print_json(pack) if as_json else print_pack(pack, explain=explain)
             return 0
         warn_of_unused(opened)
+        if preview and not agreed_to(opened.preview(question, profile=profile, model=model, planner=planner), as_json):
+            return 0
         run_id = opened.start(
             question,
             profile=profile,
@@ -151,9 +163,12 @@ def research(
             trace=not no_trace,
         )
         result = execute(opened, run_id, quiet=not wants_progress(), verbose=verbose)
+        saved = opened.runs.save_pages(run_id) if save else ()
         if not no_trace:
-            _put_old_runs_away(opened, keep_all=keep_all_traces)
+            put_old_runs_away(opened, keep_all=keep_all_traces)
     code = show_result(result, as_json, verbose=verbose)
+    for key in saved:
+        note(f"citewell: saved {key}")
     if explain and not as_json:
         _print_why(result)
     return code
@@ -180,6 +195,8 @@ _ONLY_IN_RUNS = {
     "max_cost": "--max-cost",
     "timeout": "--timeout",
     "no_trace": "--no-trace",
+    "preview": "--preview",
+    "save": "--save",
     "keep_all_traces": "--keep-all-traces",
     "max_evidence_chars": "--max-evidence-chars",
 }
@@ -212,17 +229,10 @@ def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
         raise BadInput("--planner-model names a model that --no-planner leaves out.", fix="Leave one of them out.")
     if retrieval_only and chosen["planner_timeout"] is not None and not (chosen["planner"] or chosen["planner_model"]):
         raise BadInput("A time for planning does nothing where no model plans.", fix="Add --planner, or leave it out.")
+    if chosen["no_trace"] and chosen["save"]:
+        raise BadInput("A run that leaves no trace has no pages to save.", fix="Leave one of them out.")
     if chosen["no_trace"] and chosen["keep_all_traces"]:
         raise BadInput("--keep-all-traces does nothing with --no-trace.", fix="Leave one of them out.")
-
-
-def _put_old_runs_away(opened: Citewell, *, keep_all: bool) -> None:
-    """Prune; the answer is there, so whatever fails is only told."""
-    try:
-        opened.runs.prune(keep_all=keep_all)
-    except Exception as error:  # noqa: BLE001  nothing that goes wrong while tidying up may hide the answer
-        said = error.message if isinstance(error, CitewellError) else f"{type(error).__name__}: {error}"
-        note(f"citewell: old runs could not be put away: {opened.without_secrets(said)}")
 
 
 def _print_why(result: RunResult) -> None:

@@ -14,6 +14,7 @@ from citewell.domain.runs import RunResult, RunSummary
 from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text
+from citewell.surfaces.cli.egress import print_ledger
 from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, json_option, verbose_option
 from citewell.surfaces.cli.progress import progress_line
@@ -76,23 +77,30 @@ def outcome(run: RunSummary) -> str:
 @runs.command("show")
 @click.argument("run_id")
 @click.option("--events", "with_events", is_flag=True, help="Include the whole log.")
+@click.option("--egress", is_flag=True, help="Show what the run sent: to whom, when, how many bytes, why.")
 @click.option("--follow", is_flag=True, help="Follow a run that another process executes until it ends.")
 @verbose_option
 @json_option
 @click.pass_context
-def show(ctx: click.Context, run_id: str, with_events: bool, follow: bool, verbose: bool, as_json: bool) -> None:
+def show(
+    ctx: click.Context, run_id: str, with_events: bool, egress: bool, follow: bool, verbose: bool, as_json: bool
+) -> None:
     """Show a run again: its answer, its evidence, and which of its sources have changed since.
 
     \b
     Examples:
       citewell runs show last
       citewell runs show 20260105T101500 -v
+      citewell runs show last --egress
       citewell runs show last --events --json | jq '.events[].kind'
     """
     with engine(ctx) as opened:
         run_id = opened.runs.find(run_id)
         if follow:
             asyncio.run(_follow(opened.runs.follow(run_id, until="left"), quiet=as_json))
+        if egress:
+            print_ledger(opened.runs.egress(run_id), as_json=as_json)
+            return
         view = opened.runs.show(run_id, with_events=with_events)
     if as_json:
         print_json(view)

@@ -7,7 +7,7 @@ import click
 from citewell.domain.errors import NotFound
 from citewell.surfaces.cli.console import print_json, print_text
 from citewell.surfaces.cli.options import json_option
-from citewell.surfaces.schemas import SCHEMA_TYPES, SchemaList, json_schema
+from citewell.surfaces.schemas import SCHEMA_NAMES, SchemaList, json_schema
 
 
 @click.command(short_help="Print a JSON Schema.")
@@ -22,12 +22,12 @@ def schema(name: str | None, as_json: bool) -> None:
       citewell schema research
     """
     if name is None:
-        names = tuple(SCHEMA_TYPES)
+        names = SCHEMA_NAMES
         if as_json:
             print_json(SchemaList(names))
         else:
             print_text("\n".join(names))
         return
-    if name not in SCHEMA_TYPES:
-        raise NotFound(f"There is no schema named {name}.", fix=f"Known are: {', '.join(SCHEMA_TYPES)}.")
+    if name not in SCHEMA_NAMES:
+        raise NotFound(f"There is no schema named {name}.", fix=f"Known are: {', '.join(SCHEMA_NAMES)}.")
     print_json(json_schema(name))

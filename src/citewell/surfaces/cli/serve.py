@@ -1,4 +1,4 @@
-"""`citewell serve`: REST, SSE and MCP on this machine, behind one gate."""
+"""`citewell serve`: the page, REST, SSE and MCP on this machine, behind one gate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8477
 
 
-@click.command(short_help="Serve REST, and MCP over HTTP.")
+@click.command(short_help="Serve the page, REST, and MCP over HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve at; another needs a token.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True, help="0 picks a free one."
@@ -33,10 +33,10 @@ DEFAULT_PORT = 8477
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Another name this server is called by.")
 @click.pass_context
 def serve(ctx: click.Context, host: str, port: int, token_file: Path | None, names: tuple[str, ...]) -> int:
-    """Serve REST and event streams (docs/api.md), and agents at /mcp (docs/mcp.md).
+    """Serve the page, REST and event streams (docs/api.md), and agents at /mcp (docs/mcp.md).
 
-    The first line printed is the address. Runs belong to the server: whoever started one may leave. Ctrl-C interrupts
-    them, resumably.
+    The first line printed is the address: open it in a browser. Runs belong to the server: whoever started one may
+    leave. Ctrl-C interrupts them, resumably.
 
     \b
     Examples:
@@ -67,9 +67,14 @@ def serve(ctx: click.Context, host: str, port: int, token_file: Path | None, nam
 
 
 def mounts(cw: Citewell, keeper: Gatekeeper) -> tuple[MountedApp, ...]:
-    """What else stands behind the gate: the server for agents."""
+    """What else stands behind the gate: the server for agents, and the page."""
     from citewell.surfaces.api.app import MountedApp
     from citewell.surfaces.mcp.http import http_app
+    from citewell.surfaces.web.page import web_page
 
     over_http = http_app(cw, hosts=keeper.hosts)
-    return (MountedApp("/mcp", over_http.app, over_http.lifespan, is_endpoint=True),)
+    return (
+        MountedApp("/mcp", over_http.app, over_http.lifespan, is_endpoint=True),
+        # Last: it is asked for whatever nothing else has.
+        MountedApp("/", web_page()),
+    )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from citewell.domain.values import dataclass
 from citewell.surfaces.cli.console import safe
 from citewell.surfaces.cli.layout import Piece
 from citewell.surfaces.cli.quotes import shown_text
 from citewell.text.folding import fold
 
-_DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
+_DENSE = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]"
 _BEGINS = re.compile(r"(?<=[.!?…:])\s+")
 _FRONT_MATTER = re.compile(r"(?:---\n)?(?:[\w -]+:.*\n|[ \t]*- .*\n)+---\n")
 # Of a longer word so many letters at the end may differ: harvest, harvests, harvested.
@@ -65,7 +65,8 @@ def _matches(text: str, terms: Sequence[str]) -> list[_Match]:
         if not term.strip():
             continue
         kept = term if len(term) - _ENDING < _LEAST_STEM else term[:-_ENDING]
-        pattern = re.escape(term) if _DENSE.search(term) else rf"(?<!\w){re.escape(kept)}\w*"
+        is_dense = not term.isascii() and re.search(_DENSE, term) is not None
+        pattern = re.escape(term) if is_dense else rf"(?<!\w){re.escape(kept)}\w*"
         found += [_Match(term, *folded.source_span(*one.span())) for one in re.finditer(pattern, folded.text)]
     return sorted(found, key=lambda match: match.start)
 

@@ -9,12 +9,14 @@ import difflib
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
+from citewell.domain.briefs import DEFAULT_FLOOR, DEFAULT_SECONDS, DEFAULT_SUB_QUERIES, MAX_SUB_QUERIES
 from citewell.domain.documents import ContentMode, SourceType
 from citewell.domain.errors import BadInput, NotFound
 from citewell.domain.queries import Filters, checked_filters
 from citewell.domain.results import SearchMode
+from citewell.domain.runs import RunProfile
 from citewell.public import Citewell
 
 _SAYS_SOMETHING = r"[^\s\x1c-\x1f\x85\ufeff]"
@@ -38,7 +40,10 @@ Lookup = Annotated[
 ]
 Mode = Annotated[
     ContentMode,
-    Meta(description="`evidence`: the window around `query`; `full`: the text, page by page; `summary`: the opening."),
+    Meta(
+        description="`evidence`: the window around `query`; `full`: the text, page by page; `summary`: derived text, "
+        "in `summaries`, no evidence."
+    ),
 ]
 RunId = Annotated[
     str, Meta(min_length=1, max_length=100, description="A run_id, how one begins, or `last`.", examples=["last"])
@@ -148,12 +153,57 @@ class PriorTurn(Form):
     id: Annotated[str, Meta(max_length=200)] = ""
 
 
+class BriefSources(Form):
+    """Which families of sources may be used; one takes part only where somebody can be asked for it."""
+
+    knowledge: bool = True
+    web: bool = True
+    academic: bool = True
+    code: bool = True
+
+
+class BriefScope(Form):
+    """Which part of the corpus the brief is about."""
+
+    project_id: Name | None = None
+    collections: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
+    tags: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
+
+
+class BriefLimits(Form):
+    """What the run may spend."""
+
+    max_cost_usd: Annotated[float, Meta(gt=0, le=10_000)] | None = None
+    max_seconds: Annotated[float, Meta(ge=5, le=3_600)] = DEFAULT_SECONDS
+    max_sub_queries: Annotated[int, Meta(ge=1, le=MAX_SUB_QUERIES)] = DEFAULT_SUB_QUERIES
+
+
+class BriefForm(Form):
+    """A research brief, instead of a question."""
+
+    question: Question
+    context: Annotated[str, Meta(max_length=20_000, description="Background, for whoever plans and writes.")] = ""
+    sub_questions: Annotated[
+        tuple[Question, ...], Meta(max_length=MAX_SUB_QUERIES - 1, description="What is to be looked into.")
+    ] = ()
+    scope: BriefScope = field(default_factory=BriefScope)
+    sources: BriefSources = field(default_factory=BriefSources)
+    credibility_floor: Annotated[
+        float, Meta(ge=0, le=1, description="Sources from outside that are less credible are dropped.")
+    ] = DEFAULT_FLOOR
+    limits: BriefLimits = field(default_factory=BriefLimits)
+
+
 class RunCall(Form):
     question: Question | None = None
-    brief: Annotated[dict[str, Any], Meta(description="A research brief, instead of a question.")] | None = None
+    brief: BriefForm | None = None
+    fresh: Annotated[bool, Meta(description="Of a report: another attempt, though there is one of this brief.")] = False
     profile: Annotated[
         Literal["local", "chat", "deep", "report"],
-        Meta(description="`local` answers from what was saved; the others need the web: not available yet."),
+        Meta(
+            description="`local` answers from what was saved; `chat` and `deep` read the web too, where it is set up; "
+            "`report` looks into every part of the question and writes cited claims."
+        ),
     ] = "local"
     history: Annotated[
         tuple[PriorTurn | Question, ...],
@@ -171,6 +221,7 @@ class RunGetCall(Form):
 
 
 class RunListCall(Form):
+    profile: Annotated[RunProfile, Meta(description="Only of this profile; `report` lists reports.")] | None = None
     limit: Annotated[int, Meta(ge=1, le=100, description="How many runs, newest first.")] = 20
     offset: Offset = 0
 

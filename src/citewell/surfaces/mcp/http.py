@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
@@ -35,13 +37,23 @@ class HttpApp:
 def http_app(cw: Citewell, *, hosts: frozenset[str] = frozenset()) -> HttpApp:
     """The same server as over stdio. With `hosts` the SDK checks Host and Origin a second time, behind the gate."""
     door = Door(cw)
+
+    def on_closing() -> None:
+        # Runs of calls that end now are interrupted, not cancelled.
+        door.is_closing = True
+
+    return over_http(door.server(), hosts=hosts, on_closing=on_closing)
+
+
+def over_http(server: Server[Any], *, hosts: frozenset[str], on_closing: Callable[[], None]) -> HttpApp:
+    """Any server of the SDK, with the limits that ours has."""
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=bool(hosts),
         allowed_hosts=sorted(hosts),
         allowed_origins=sorted(f"http://{host}" for host in hosts),
     )
     manager = StreamableHTTPSessionManager(
-        door.server(),
+        server,
         security_settings=security,
         max_request_body_size=_MOST_BODY_BYTES,
         session_idle_timeout=_IDLE_SECONDS,
@@ -54,7 +66,6 @@ def http_app(cw: Citewell, *, hosts: frozenset[str] = frozenset()) -> HttpApp:
             try:
                 yield
             finally:
-                # Runs of calls that end now are interrupted, not cancelled.
-                door.is_closing = True
+                on_closing()
 
     return HttpApp(StreamableHTTPASGIApp(manager), lifespan)

@@ -17,6 +17,7 @@ from citewell.domain.answers import Citation
 from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.library import Stats
+from citewell.domain.notes import NoteResult
 from citewell.domain.packs import NextStep, ResearchPack
 from citewell.domain.results import DocumentEntries, MissingDocument, RelatedResult, SearchResult
 from citewell.domain.run_reports import RunList, RunView
@@ -92,12 +93,28 @@ def _pack(value: ResearchPack) -> str:
 
 
 @rendered.register
+def _note(value: NoteResult) -> str:
+    changed = "the note was changed" if value.changed and value.diff is None else "the note is as it was"
+    would = "; this would change it" if value.diff else ""
+    return _lines(
+        f"path: {short(value.path)}",
+        f"topics_researched: {value.topics_researched}",
+        f"{changed}{would}",
+        *(f"left out: {short(one)}" for one in value.skipped),
+    )
+
+
+@rendered.register
 def _document(value: DocumentView) -> str:
     where = short(value.note_path or value.url or "")
-    shown = f"characters {value.start}–{value.end} of {value.length}"
+    if value.content_mode == "summary":
+        shown = "derived summary, no quotation"
+    else:
+        shown = f"characters {value.start}–{value.end} of {value.length}"
     stale = "" if value.is_current else "an earlier text"
     head = [short(value.title), short(value.source_key), value.source_type, where, shown, stale]
-    return _lines(" | ".join(part for part in head if part), *_quoted(value.text))
+    derived = (line for one in value.summaries for line in _quoted(one.text))
+    return _lines(" | ".join(part for part in head if part), *_quoted(value.text), *derived)
 
 
 @rendered.register

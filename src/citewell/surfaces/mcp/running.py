@@ -1,4 +1,4 @@
-"""`research_run`: starts a recorded run, reports its progress from its log, and stops it when the call ends early.
+"""`research_run` and `research_note`: start a recorded run, report its progress, stop it when the call ends early.
 
 A call that its client cancels cancels the run. A server that goes away interrupts it: it stays resumable. Either way
 what was gathered stays on record.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 
 import anyio
+import msgspec
 
-from citewell.domain.errors import BadInput, CitewellError, Unavailable
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.events import DecisionMade, RunEvent, StageEntered
-from citewell.domain.runs import RunResult
+from citewell.domain.runs import TERMINAL, RunResult
 from citewell.public import Citewell
-from citewell.surfaces.mcp.arguments import PriorTurn, RunCall
+from citewell.surfaces.mcp.arguments import NoteCall, PriorTurn, RunCall
 from citewell.surfaces.mcp.rendering import defused, rendered
-from citewell.surfaces.mcp.tools import Outcome
+from citewell.surfaces.mcp.tools import Outcome, without_material
 from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
 
 # What a client is told while it waits: the number of the step, and what is being done.
@@ -31,6 +31,8 @@ _log = logging.getLogger("citewell.mcp")
 
 async def answer(cw: Citewell, call: RunCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
     """Answer a question in a run, and wait for it."""
+    if call.brief is not None or call.profile == "report":
+        return await _report(cw, call, report, is_closing)
     question = _question(call)
     history = [
         {"id": turn.id, "question": turn.question} if isinstance(turn, PriorTurn) else turn for turn in call.history
@@ -38,8 +40,47 @@ async def answer(cw: Citewell, call: RunCall, report: Report, is_closing: Callab
     # Not to be interrupted half-way: a run that is started has somebody who can stop it.
     with anyio.CancelScope(shield=True):
         run_id = await anyio.to_thread.run_sync(
-            lambda: cw.start(question, history=history, pinned=call.pinned, surface="mcp")
+            lambda: cw.start(question, profile=call.profile, history=history, pinned=call.pinned, surface="mcp")
         )
+    result = await _ended(cw, run_id, report, is_closing)
+    shown: RunResult = result if call.include_pack else without_material(result)
+    return Outcome(shown, rendered(shown))
+
+
+async def _report(cw: Citewell, call: RunCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
+    """The report of a brief: in a new run, or the stored one of an identical request."""
+    brief = msgspec.to_builtins(call.brief) if call.brief is not None else {"question": _question(call)}
+    if call.brief is not None and call.question is not None:
+        raise BadInput("Both a question and a brief are given.", fix="Give one of them.")
+    if call.history or call.pinned:
+        raise BadInput("A report has no conversation: `history` and `pinned` would do nothing.", fix="Leave them out.")
+    with anyio.CancelScope(shield=True):
+        begun = await anyio.to_thread.run_sync(
+            lambda: cw.start_report(brief, fresh=call.fresh, created_by="mcp", surface="mcp")
+        )
+    if begun.is_stored and await anyio.to_thread.run_sync(cw.runs.status, begun.run_id) in TERMINAL:
+        result = await anyio.to_thread.run_sync(cw.runs.result, begun.run_id)
+    else:
+        result = await _ended(cw, begun.run_id, report, is_closing)
+    shown = result if call.include_pack else without_material(result)
+    return Outcome(shown, rendered(shown))
+
+
+async def research_note(cw: Citewell, call: NoteCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
+    """Research a note in a run that writes its section, and wait for it; the text is the compact form of the result."""
+    with anyio.CancelScope(shield=True):
+        run_id = await anyio.to_thread.run_sync(
+            lambda: cw.start_note(
+                call.path, depth=call.depth, focus=call.focus, dry_run=call.dry_run, from_here=False, surface="mcp"
+            )
+        )
+    await _ended(cw, run_id, report, is_closing)
+    result = await anyio.to_thread.run_sync(cw.note_result, run_id)
+    return Outcome(result, rendered(result))
+
+
+async def _ended(cw: Citewell, run_id: str, report: Report, is_closing: Callable[[], bool]) -> RunResult:
+    """Follow a run to its end; a call that ends before stops it."""
     try:
         await _follow(cw, run_id, report)
         result = await anyio.to_thread.run_sync(cw.runs.wait, run_id, abandon_on_cancel=True)
@@ -48,23 +89,15 @@ async def answer(cw: Citewell, call: RunCall, report: Report, is_closing: Callab
         await _stopped(stop, run_id)
         raise
     await anyio.to_thread.run_sync(_put_old_runs_away, cw, abandon_on_cancel=True)
-    shown: RunResult = result if call.include_pack else replace(result, pack=None)
-    return Outcome(shown, rendered(shown))
+    return result
 
 
 def _question(call: RunCall) -> str:
     """What is asked, if this version can answer it."""
-    if call.brief is not None and call.question is not None:
-        raise BadInput("Both a question and a brief are given.", fix="Give one of them.")
-    if call.brief is not None or call.profile == "report":
-        raise Unavailable("This version writes no reports from briefs.", fix="Give a question instead.")
-    if call.profile != "local":
-        raise Unavailable(
-            f"The profile '{call.profile}' searches the web, which this version does not do.",
-            fix="Use the profile 'local', which answers from what was saved.",
-        )
     if call.question is None:
-        raise BadInput("Nothing is asked.", fix="Give a question.")
+        raise BadInput("Nothing is asked.", fix="Give a question, or a brief.")
+    if call.fresh and call.profile != "report":
+        raise BadInput("`fresh` is for reports; every other run is a new one.", fix="Leave it out.")
     return call.question
 
 

@@ -23,8 +23,8 @@ from mcp.shared.exceptions import MCPError
 from citewell.domain.errors import CitewellError, Unavailable, WorkFailed
 from citewell.public import Citewell
 from citewell.surfaces.mcp import guidance
-from citewell.surfaces.mcp.arguments import RunCall, checked, input_schema
-from citewell.surfaces.mcp.running import answer
+from citewell.surfaces.mcp.arguments import NoteCall, RunCall, checked, input_schema
+from citewell.surfaces.mcp.running import answer, research_note
 from citewell.surfaces.mcp.tools import WRITING, Outcome, Tool, tools_of
 from citewell.surfaces.wire import error_document, to_document, to_json
 from citewell.version import __version__
@@ -103,12 +103,17 @@ class Door:
 
     async def _performed(self, ctx: Context, tool: Tool, arguments: dict[str, Any]) -> Outcome:
         call = checked(arguments, tool.form)
+
+        async def report(step: int, said: str) -> None:
+            await ctx.session.report_progress(step, None, said)
+
+        def is_closing() -> bool:
+            return self.is_closing or self.has_left()
+
         if isinstance(call, RunCall):
-
-            async def report(step: int, said: str) -> None:
-                await ctx.session.report_progress(step, None, said)
-
-            return await answer(self._cw, call, report, lambda: self.is_closing or self.has_left())
+            return await answer(self._cw, call, report, is_closing)
+        if isinstance(call, NoteCall):
+            return await research_note(self._cw, call, report, is_closing)
         assert tool.call is not None
         perform = tool.call
         return await anyio.to_thread.run_sync(

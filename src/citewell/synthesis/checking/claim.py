@@ -26,11 +26,12 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from citewell.domain.answers import Entails, PreparedSource, Quote, Verdict
-from citewell.synthesis.checking.claim_alignment import align_to_nearest
+from citewell.synthesis.checking.arithmetic import reckoned
+from citewell.synthesis.checking.claim_alignment import ClaimAlignment, align_to_nearest
 from citewell.synthesis.checking.clauses import clauses_of
 from citewell.synthesis.checking.evidence_match import Evidence, EvidenceMatch, match_evidence, read_evidence
 from citewell.synthesis.checking.order import turned_about
@@ -40,7 +41,7 @@ from citewell.synthesis.checking.relations import other_number, other_unit
 from citewell.synthesis.checking.signs import other_sign, spoken_signs
 from citewell.synthesis.checking.support import support_of
 from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
-from citewell.synthesis.checking.table_rows import check_row
+from citewell.synthesis.checking.table_rows import check_row, read_out, statements_of
 from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.checking.turning import turned
 from citewell.synthesis.checking.withdrawn import withdrawal
@@ -60,6 +61,7 @@ _LEAST_OWN = 3
 ENTAILS_AT = 0.9
 CONTRADICTS_AT = 0.97
 _MOST_NAMED = 8
+_WORST: tuple[Verdict, ...] = ("contradicted", "unsupported", "partial", "supported")
 # Questions that tell: they ask for a yes.
 _ASSERTING = re.compile(
     r"(?:did you know|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't|who would have thought"
@@ -69,18 +71,14 @@ _ASSERTING = re.compile(
 BETWEEN = "\n\n"
 _WORDS = re.compile(r"[\w'’]+")
 
-# How alike a local model finds two texts, from 0 to 1.
-Likeness = Callable[[str, str], float]
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The verdict on one sentence, why, how far it is supported, and the clause that is not."""
+    """The verdict on one sentence, why, and how far it is supported."""
 
     verdict: Verdict
     reason: str = ""
     support: float = 0.0
-    unsupported_part: str = ""
     # The place in the joined quotes of the sentences that support it.
     start: int = 0
     end: int = 0
@@ -103,7 +101,6 @@ def check_claim(
     quotes: Sequence[Quote],
     sources: Sequence[PreparedSource],
     rarity: Rarity,
-    likeness: Likeness | None = None,
     entails: Entails | None = None,
     *,
     by_model: bool = False,
@@ -119,7 +116,32 @@ def check_claim(
         is_bare = not is_claim(said)
         return Check("not_a_claim") if is_bare else Check("unsupported", "no passage is cited")
     titles = "\n".join(dict.fromkeys(f"{source.title} {source.heading or ''}".strip() for source in sources))
-    return check_text(said, joined(quotes), rarity, titles, likeness, entails)
+    return check_text(said, joined(quotes), rarity, titles, entails)
+
+
+def check_table_row(
+    row: str,
+    header: str,
+    quotes: Sequence[Quote],
+    sources: Sequence[PreparedSource],
+    rarity: Rarity,
+    entails: Entails | None = None,
+) -> Check:
+    """A row of a table a model wrote: as a row of a quoted table, or column by column."""
+    if not quotes:
+        return Check("unsupported", "no passage is cited")
+    text = joined(quotes)
+    # A row alone may be cited: the table it stands in names its columns.
+    whole = BETWEEN.join(dict.fromkeys(source.text for source in sources))
+    if (found := check_row(read_out(row, header), whole)) is not None:
+        return Check("supported" if found.holds else "contradicted", found.reason, float(found.holds), 0, len(text))
+    titles = "\n".join(dict.fromkeys(f"{source.title} {source.heading or ''}".strip() for source in sources))
+    checks = [(name, check_text(said, text, rarity, titles, entails)) for name, said in statements_of(row, header)]
+    worst = next((one for verdict in _WORST for one in checks if one[1].verdict == verdict), checks[0])
+    some = any(check.verdict == "supported" for _, check in checks)
+    verdict: Verdict = "partial" if worst[1].verdict == "unsupported" and some else worst[1].verdict
+    reason = f"{worst[0]}: {worst[1].reason}" if worst[1].reason else ""
+    return replace(worst[1], verdict=verdict, reason=reason, start=0, end=len(text))
 
 
 def joined(quotes: Sequence[Quote]) -> str:
@@ -132,37 +154,39 @@ def check_text(
     quoted: str,
     rarity: Rarity,
     titles: str = "",
-    likeness: Likeness | None = None,
     entails: Entails | None = None,
 ) -> Check:
     """Compare a sentence with a text."""
     if (row := check_row(said, quoted)) is not None:
         verdict: Verdict = "supported" if row.holds else "contradicted"
-        return Check(verdict, row.reason, 1.0 if row.holds else 0.0, "", row.start, row.end)
+        return Check(verdict, row.reason, 1.0 if row.holds else 0.0, row.start, row.end)
     evidence = read_evidence(quoted, titles)
     matched = match_evidence(said, evidence, rarity)
     start, end = _supporting_span(matched)
     withdrawn = withdrawal(said, quoted, matched.sentence)
     if not withdrawn and (place := _verbatim(said, quoted, evidence)) is not None:
-        return Check("supported", "", 1.0, "", *place, entails=entails)
-    features = read_support_features(matched, quoted, likeness_around(matched, likeness))
-    check = _against_a_rule(said, quoted, matched, features, withdrawn)
+        return Check("supported", "", 1.0, *place, entails=entails)
+    alignment = align_to_nearest(matched)
+    features = read_support_features(matched, alignment, quoted)
+    check = _by_arithmetic(said, quoted, matched, alignment, features, withdrawn)
+    if check is not None:
+        return replace(check, support=support_of(features), start=0, end=len(quoted), entails=entails)
+    check = _against_a_rule(said, quoted, alignment, features, withdrawn)
     if check is None:
-        check = _by_judge(entails) or _by_words(said, quoted, matched)
+        check = _by_judge(entails) or _by_words(said, quoted, matched, alignment)
     if check.verdict != "contradicted" and not unquoted(said, quoted):
         check = _by_clauses(said, evidence, rarity, check)
     return replace(check, support=support_of(features), start=start, end=end, entails=entails)
 
 
 def _against_a_rule(
-    said: str, quoted: str, matched: EvidenceMatch, features: SupportFeatures, withdrawn: str
+    said: str, quoted: str, alignment: ClaimAlignment | None, features: SupportFeatures, withdrawn: str
 ) -> Check | None:
     """What no share of words outweighs; contradicted where the quote says nearly the same with another truth."""
     if quotation := unquoted(said, quoted):
         return Check("unsupported", f"not word for word in the quote: “{quotation[:200]}”")
     if withdrawn:
         return Check("unsupported", withdrawn)
-    alignment = align_to_nearest(matched)
     is_close = alignment is not None and alignment.is_nearly_worded
     opposed: Verdict = "contradicted" if is_close else "unsupported"
     if sign := other_sign(said, quoted):
@@ -181,6 +205,29 @@ def _against_a_rule(
     return None
 
 
+def _by_arithmetic(
+    said: str,
+    quoted: str,
+    matched: EvidenceMatch,
+    alignment: ClaimAlignment | None,
+    features: SupportFeatures,
+    withdrawn: str,
+) -> Check | None:
+    """What a claim reckons from quoted numbers, where the quotes have all else it says."""
+    found = reckoned(said, quoted)
+    if found is None or withdrawn or unquoted(said, quoted):
+        return None
+    missing = {word.token.stem for word in matched.missing(PARTIAL_AT) if word.token.folded not in UNITS}
+    if missing - found.words or features.missing_names or features.denial_reason:
+        return None
+    if set(features.missing_values) - {found.value}:
+        return None
+    limited = turned(alignment) if alignment is not None else ""
+    if limited and not any(f"'{word}'" in limited for word in found.words):
+        return None
+    return Check("supported" if found.holds else "contradicted", found.reason)
+
+
 def _by_judge(entails: Entails | None) -> Check | None:
     """What a judge says of a claim that no rule speaks against, where it is sure."""
     if entails is None:
@@ -190,7 +237,7 @@ def _by_judge(entails: Entails | None) -> Check | None:
     return Check("contradicted", "the judge reads the contrary") if entails.contradicts >= CONTRADICTS_AT else None
 
 
-def _by_words(said: str, quoted: str, matched: EvidenceMatch) -> Check:
+def _by_words(said: str, quoted: str, matched: EvidenceMatch, alignment: ClaimAlignment | None) -> Check:
     if not matched.words and not quantities_in(said) and not dates_in(said) and not _has_all(quoted, said):
         # Words that carry no weight of their own are supported by nothing but themselves.
         return Check("unsupported", "nothing of it is in the quote")
@@ -201,7 +248,6 @@ def _by_words(said: str, quoted: str, matched: EvidenceMatch) -> Check:
         # Units were compared with their numbers.
         if part < PARTIAL_AT and word.token.folded not in UNITS
     ]
-    alignment = align_to_nearest(matched)
     if not missing and alignment is not None:
         apart = differs_in_wording(alignment)
         return Check("partial", apart) if apart else Check("supported")
@@ -265,7 +311,7 @@ def _by_clauses(said: str, evidence: Evidence, rarity: Rarity, whole: Check) -> 
         return whole
     for clause, matched in clauses:
         if matched.share(matched.around) < _CLAUSE_AT and matched.share(matched.anywhere) < PARTIAL_AT:
-            return Check("partial", f"this part is not in the quote: {clause}", unsupported_part=clause)
+            return Check("partial", f"this part is not in the quote: {clause}")
     return whole
 
 
@@ -274,16 +320,7 @@ def _alone(clause: str, matched: EvidenceMatch, evidence: Evidence) -> Check:
     if len(matched.words) < _LEAST_OWN:
         return Check("unsupported")
     withdrawn = withdrawal(clause, evidence.text, matched.sentence)
-    features = read_support_features(matched, evidence.text)
-    against = _against_a_rule(clause, evidence.text, matched, features, withdrawn)
-    return against or _by_words(clause, evidence.text, matched)
-
-
-def likeness_around(matched: EvidenceMatch, likeness: Likeness | None) -> float | None:
-    """How alike the claim and the sentences around the nearest one are, where a model was given."""
-    if likeness is None or matched.best is None:
-        return None if likeness is None else 0.0
-    sentences = matched.evidence.sentences
-    first, last = max(0, matched.best - 1), min(len(sentences) - 1, matched.best + 1)
-    around = matched.evidence.text[sentences[first].start : sentences[last].end]
-    return max(0.0, min(1.0, likeness(matched.claim.text, around)))
+    alignment = align_to_nearest(matched)
+    features = read_support_features(matched, alignment, evidence.text)
+    against = _against_a_rule(clause, evidence.text, alignment, features, withdrawn)
+    return against or _by_words(clause, evidence.text, matched, alignment)

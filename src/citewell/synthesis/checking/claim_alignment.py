@@ -69,17 +69,12 @@ def align_to_nearest(matched: EvidenceMatch) -> ClaimAlignment | None:
 
 
 def align_without_names(matched: EvidenceMatch) -> ClaimAlignment | None:
-    """The claim beside the sentence that comes nearest when names are left out, where that is another one."""
+    """The claim beside the sentence that comes nearest when names are left out, where they share nearly all else."""
     plain = [word for word in matched.words if not word.token.is_capital]
     total = math.fsum(word.weight for word in plain)
-    if len(plain) < _LEAST_PLAIN or not total:
-        return None
-    shares = [
-        math.fsum(word.weight * word.in_stems(one.stems) for word in plain) / total
-        for one in matched.evidence.sentences
-    ]
+    shares = [math.fsum(word.weight * word.in_stems(one.stems) for word in plain) for one in matched.evidence.sentences]
     best = max(range(len(shares)), key=lambda at: shares[at], default=None)
-    if best is None or shares[best] < _NEARLY_ALL:
+    if best is None or len(plain) < _LEAST_PLAIN or shares[best] < _NEARLY_ALL * total:
         return None
     return _aligned(matched, matched.evidence.sentences[best])
 

@@ -22,6 +22,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.synthesis.checking.claim_alignment import ClaimAlignment
 from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
 from citewell.synthesis.lexicon.word_families import contraries, denies_by_prefix
@@ -32,8 +33,6 @@ _SOFT = frozenset(
     """without lack lacks lacked lacking fail fails failed failing unable refuse refused refuses deny denied denies
     absence absent prevent prevented few little rarely seldom""".split()
 )
-_TURNING = frozenset("fail fails failed failing refuse refuses refused decline declines declined unable".split())
-_DENYING = frozenset("deny denies denied".split())
 _PAUSE = re.compile(r"[,;:.!?—–()]|\b(?:but|although|though|because|which|who|whereas|while)\b")
 _REACH = 6
 _LEAST_SHARED = 0.45
@@ -50,11 +49,16 @@ class Negation:
     is_plain: bool
 
 
+def denies(token: Token) -> bool:
+    """Whether a word denies by itself: not, never, n't."""
+    return token.folded in _PLAIN or token.folded.endswith("n't")
+
+
 def negations_in(sentence: Sentence) -> list[Negation]:
     """The denials of a sentence."""
     found: list[Negation] = []
     for at, token in enumerate(sentence.tokens):
-        plain = token.folded in _PLAIN or token.folded.endswith("n't")
+        plain = denies(token)
         if not plain and token.folded not in _SOFT:
             continue
         if at + 1 < len(sentence.tokens) and sentence.tokens[at + 1].folded in _NO_DENIAL:
@@ -85,17 +89,15 @@ def _pauses(sentence: Sentence, one: Token, other: Token) -> bool:
     return bool(_PAUSE.search(between)) or other.folded in ("but", "although", "because", "which", "whereas")
 
 
-def differs(matched: EvidenceMatch) -> str:
+def differs(matched: EvidenceMatch, alignment: ClaimAlignment | None) -> str:
     """In words, how claim and quotes differ in what they deny; empty where they do not."""
     best = matched.sentence
     if best is None or matched.share(matched.around) < _LEAST_SHARED:
         return ""
+    if alignment is not None and (moved := _denied_between(alignment)):
+        return moved
     spoken = [one for one in _near(matched) if one is not best]
     claimed = [one for one in negations_in(matched.claim) if one.is_plain]
-    for turned in _turned(matched.claim):
-        stem = matched.claim.tokens[turned].stem
-        if not any(stem in one.stems or negations_in(one) for one in (best, *spoken)):
-            return f"the quote does not deny this ({matched.claim.tokens[turned].folded!r})"
     told = {id(one): negations_in(one) for one in (best, *spoken)}
     for denial in claimed:
         if not _is_denied_there(denial, matched, best, spoken, told):
@@ -103,34 +105,37 @@ def differs(matched: EvidenceMatch) -> str:
     for one in (best, *spoken):
         if denial_there := _denied_only_there(matched, one, spoken, told, claimed):
             return denial_there
-    return _denied_beside(matched, claimed) or _value_denied(matched, best, claimed)
+    return _value_denied(matched, best, claimed)
 
 
-def _turned(sentence: Sentence) -> list[int]:
-    """The places of words that turn a statement round: failed to win, denied that, was unable to."""
-    found: list[int] = []
-    for at, token in enumerate(sentence.tokens[:-1]):
-        follows = sentence.tokens[at + 1].folded
-        if (token.folded in _TURNING and follows == "to") or (token.folded in _DENYING and follows == "that"):
-            found.append(at)
-    return found
-
-
-def _denied_beside(matched: EvidenceMatch, claimed: Sequence[Negation]) -> str:
-    """A word of the claim that stands only beside the nearest sentence, and only denied."""
-    if matched.best is None or claimed:
-        return ""
-    sentences = matched.evidence.sentences
-    for at in (matched.best - 1, matched.best + 1):
-        if not 0 <= at < len(sentences):
+def _denied_between(alignment: ClaimAlignment) -> str:
+    """A denial that stands between the same words on one side only."""
+    tokens, told, on = alignment.claim.tokens, alignment.sentence.tokens, alignment.words.counterpart
+    for at, token in enumerate(tokens):
+        if denies(token) and not alignment.words.is_same[at] and 0 < at < len(tokens) - 1:
+            before, after = on[at - 1], on[at + 1]
+            meets = (
+                before is not None
+                and after is not None
+                and after - before <= 2
+                and alignment.words.is_matched_around(at, at)
+            )
+            if meets and not any(denies(one) for one in told[before : (after or 0) + 1]):
+                return f"the quote does not deny this ('{token.folded} {tokens[at + 1].folded}')"
+    for at in range(len(tokens) - 1):
+        before, after = on[at], on[at + 1]
+        if before is None or after is None or not (alignment.words.is_same[at] or alignment.words.is_same[at + 1]):
             continue
-        denials = [one for one in negations_in(sentences[at]) if one.is_plain and one.target is not None]
-        for denial in denials:
-            target = sentences[at].tokens[denial.target or 0].stem
-            word = next((one for one in matched.words if target in one.stems), None)
-            if word is not None and sum(len(word.places(one)) for one in sentences) == 1:
-                return f"the quote denies this ({_shown(sentences[at], denial)!r})"
+        skipped = told[before + 1 : after]
+        dropped = 0 < len(skipped) <= 2 and any(denies(one) for one in skipped) and not _denies_nothing(skipped)
+        if dropped and not denies(tokens[at]) and not denies(tokens[at + 1]):
+            return f"the quote denies this ('{' '.join(one.folded for one in told[before + 1 : after + 1])}')"
     return ""
+
+
+def _denies_nothing(tokens: Sequence[Token]) -> bool:
+    """`Not only`, `not just`."""
+    return any(token.folded in ("only", "just", "merely", "simply") for token in tokens)
 
 
 def _near(matched: EvidenceMatch) -> list[Sentence]:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from citewell.synthesis.checking.forms import SPELT_OUT, Vocabulary, abbreviations
+from citewell.synthesis.checking.forms import Vocabulary
 from citewell.synthesis.checking.rarity import Rarity
 from citewell.synthesis.checking.tokens import Sentence, Token, read_sentences, tokens_of
 
@@ -97,8 +97,7 @@ class EvidenceMatch:
 def match_evidence(claim: str, evidence: Evidence, rarity: Rarity) -> EvidenceMatch:
     """Match a claim with the evidence."""
     sentence = Sentence(claim, 0, tokens_of(claim))
-    initials = _initials(claim, evidence)
-    words = tuple(_word_match(token, evidence, rarity, initials) for token in _once(sentence.content))
+    words = tuple(_word_match(token, evidence, rarity) for token in _once(sentence.content))
     parts = [tuple(word.in_stems(one.stems) for word in words) for one in evidence.sentences]
     titled = tuple(word.titled for word in words)
     scores = [_score(words, part, one) for part, one in zip(parts, evidence.sentences, strict=True)]
@@ -122,22 +121,9 @@ def _once(content: Sequence[Token]) -> list[Token]:
     return list(seen.values())
 
 
-def _initials(claim: str, evidence: Evidence) -> dict[str, str]:
-    """For each word of a name whose initials the evidence has, these initials: `who` for World and for Health."""
-    known = evidence.vocabulary.stems
-    return {stem: short for short, stems in abbreviations(claim[:2_000]) if short in known for stem in stems}
-
-
-def _word_match(token: Token, evidence: Evidence, rarity: Rarity, initials: dict[str, str]) -> WordMatch:
-    stems = dict(evidence.vocabulary.closest(token.stem))
-    if token.stem in initials:
-        stems.setdefault(initials[token.stem], SPELT_OUT)
-    short = evidence.vocabulary.short_forms
-    spelt = short.get(token.folded.rstrip("s"), frozenset())
-    for form in sorted(spelt & evidence.vocabulary.stems):
-        stems.setdefault(form, SPELT_OUT)
+def _word_match(token: Token, evidence: Evidence, rarity: Rarity) -> WordMatch:
     titled = max(evidence.titles.closest(token.stem).values(), default=0.0)
-    return WordMatch(token, rarity.of_stem(token.stem), stems, titled)
+    return WordMatch(token, rarity.of_stem(token.stem), evidence.vocabulary.closest(token.stem), titled)
 
 
 def _score(words: Sequence[WordMatch], parts: Sequence[float], sentence: Sentence) -> float:

@@ -19,9 +19,7 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from citewell.synthesis.checking.evidence_match import EvidenceMatch
 from citewell.synthesis.checking.tokens import Sentence, Token
@@ -35,7 +33,6 @@ _NO_NAMES = frozenset(
 _GAP = re.compile(r"[\s'’.&/-]{1,2}")
 _STARTS = re.compile(r"[.!?:;…\n][\s\"'“‘(*]*$")
 _ENOUGH = 0.7
-_TOGETHER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,10 @@ class Name:
     @property
     def last(self) -> int:
         return self.first + len(self.tokens) - 1
+
+    @property
+    def initials(self) -> str:
+        return "".join(token.folded[0] for token in self.tokens)
 
     def text(self, of: str, start: int = 0) -> str:
         return of[self.tokens[0].start - start : self.tokens[-1].end - start]
@@ -98,8 +99,6 @@ def missing_names(matched: EvidenceMatch) -> list[str]:
     for name in names_of(matched.claim):
         parts = [known.get(token.stem, 1.0) for token in name.tokens]
         if all(part >= _ENOUGH for part in parts):
-            if _is_mixed(name, matched):
-                found.append(name.text(matched.claim.text))
             continue
         if _is_abbreviated(name, matched):
             continue
@@ -109,41 +108,17 @@ def missing_names(matched: EvidenceMatch) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _is_mixed(name: Name, matched: EvidenceMatch) -> bool:
-    """Whether two neighbouring words of a name both stand in the quotes as parts of names, and never together."""
-    for one, other in pairwise(name.tokens):
-        first = _named_places(one.stem, matched.evidence.sentences)
-        second = _named_places(other.stem, matched.evidence.sentences)
-        apart = not any(abs(a - b) <= _TOGETHER for at, a in first for place, b in second if at == place)
-        in_title = any(stem in matched.evidence.titles.stems for stem in (one.stem, other.stem))
-        if first and second and apart and not in_title:
-            return True
-    return False
-
-
-def _named_places(stem: str, sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
-    return [
-        (number, at)
-        for number, sentence in enumerate(sentences)
-        if stem in sentence.stems
-        for at, token in enumerate(sentence.tokens)
-        if token.stem == stem and token.is_capital
-    ]
-
-
 def _is_abbreviated(name: Name, matched: EvidenceMatch) -> bool:
-    """Whether the quotes have its initials, or what its initials stand for."""
-    initials = "".join(token.folded[0] for token in name.tokens)
-    stems = matched.evidence.vocabulary.stems
-    if len(name.tokens) > 1 and (initials in stems or initials in matched.evidence.vocabulary.short_forms):
-        return initials in stems or _stands_for(name, matched, initials)
-    spelt = matched.evidence.vocabulary.short_forms.get(name.tokens[0].folded.rstrip("s"), frozenset())
-    return len(name.tokens) == 1 and bool(spelt)
+    """Whether the quotes have its initials, or a name whose initials it is."""
+    if len(name.tokens) > 1:
+        return name.initials in matched.evidence.vocabulary.stems
+    return any(are_initials(name, other) for sentence in matched.evidence.sentences for other in names_of(sentence))
 
 
-def _stands_for(name: Name, matched: EvidenceMatch, initials: str) -> bool:
-    spelt = matched.evidence.vocabulary.short_forms.get(initials, frozenset())
-    return any(token.stem in spelt for token in name.tokens) or spelt == {initials}
+def are_initials(one: Name, other: Name) -> bool:
+    """Whether one name is the initials of the other: `WHO`, `World Health Organization`."""
+    short, long = sorted((one, other), key=lambda name: len(name.tokens))
+    return len(short.tokens) == 1 < len(long.tokens) and short.tokens[0].folded == long.initials
 
 
 def _has_other_first_name(name: Name, matched: EvidenceMatch) -> bool:

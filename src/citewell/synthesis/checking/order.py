@@ -1,8 +1,9 @@
-"""What stands on which side: because, before, than, from and to. Pure.
+"""What stands on which side: of because, before, than, from and to, and of a verb between two names. Pure.
 
 Such a word has two sides that cannot change places: "A because B" is not "B because A". Claim and sentence are each cut
 at the word; where the claim's left side has what the sentence has on the right, and the other way round, it is turned
-about. Words that point the other way ("after" for "before", "led to" for "because") turn the sides once more.
+about. Words that point the other way ("after" for "before", "led to" for "because") turn the sides once more, and so
+does the passive of a verb.
 
 Example:
     claim:   The road was closed because the river rose.
@@ -20,15 +21,24 @@ Example:
     passage: Copper conducts heat better than iron.
     verdict: contradicted
     reason:  the quote has the two sides of 'than' the other way round
+
+Example:
+    claim:   Lomax acquired Brightwell.
+    passage: Lomax was acquired by Brightwell.
+    verdict: contradicted
+    reason:  the quote has the two sides of 'acquired' the other way round
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.synthesis.checking.claim_alignment import ClaimAlignment, carries_meaning
-from citewell.synthesis.checking.tokens import Sentence
+from citewell.synthesis.checking.naming import Name, names_of
+from citewell.synthesis.checking.tokens import Sentence, Token
+from citewell.synthesis.lexicon.word_lists import word_list
 from citewell.text.folding import folded_text
 
 # A word or phrase with two sides, by what it tells, and whether its left side is the first of the two.
@@ -51,6 +61,9 @@ _PATTERNS = {
     kind: tuple((re.compile(rf"(?<![\w'-])(?:{words})(?![\w'-])"), first) for words, first in sides)
     for kind, sides in _SIDES.items()
 }
+# Verbs that put two names for one thing beside each other.
+_NAMING = frozenset("called named known".split())
+_PASSIVE_REACH = 6
 _UP = re.compile(
     r"\b(?:more|greater|higher|larger|bigger|longer|better|faster|stronger|older|earlier|mehr|größer|plus)\b"
 )
@@ -76,8 +89,34 @@ def turned_about(alignment: ClaimAlignment) -> str:
             if any(_meets(mine, one) for one in theirs):
                 continue
             if any(_crosses(mine, one) for one in theirs):
-                return f"the quote has the two sides of '{mine.word}' the other way round"
-    return ""
+                return _reason(mine)
+    return next((_reason(mine) for mine, other in _verb_cuts(alignment) if _crosses(mine, other)), "")
+
+
+def _reason(cut: _Cut) -> str:
+    return f"the quote has the two sides of '{cut.word}' the other way round"
+
+
+def _verb_cuts(alignment: ClaimAlignment) -> Iterator[tuple[_Cut, _Cut]]:
+    """Claim and sentence cut at each word that stands between names in both, names alone on the sides."""
+    said, told = alignment.claim, alignment.sentence
+    ours, theirs = names_of(said), names_of(told)
+    for at, token in enumerate(said.tokens if len(ours) > 1 and len(theirs) > 1 else ()):
+        forms = {token.stem, *alignment.close.get(token.stem, ())}
+        places = [place for place, other in enumerate(told.tokens) if other.stem in forms]
+        is_verb = token.is_content and not token.is_capital and token.folded not in _NAMING
+        if is_verb and len(places) == 1:
+            yield _between_names(said.tokens, ours, at), _between_names(told.tokens, theirs, places[0])
+
+
+def _between_names(tokens: Sequence[Token], names: Sequence[Name], at: int) -> _Cut:
+    """The names before and behind a verb, who does it first."""
+    before = frozenset(token.stem for name in names if name.last < at for token in name.tokens)
+    behind = frozenset(token.stem for name in names if name.first > at for token in name.tokens)
+    is_passive = any(one.folded in word_list("being") for one in tokens[max(0, at - 2) : at]) and any(
+        one.folded in word_list("agent") for one in tokens[at + 1 : at + 1 + _PASSIVE_REACH]
+    )
+    return _Cut(tokens[at].folded, *((behind, before) if is_passive else (before, behind)))
 
 
 def _cuts(

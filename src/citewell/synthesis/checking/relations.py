@@ -1,19 +1,18 @@
-"""Right words in a wrong relation: another name in a place, the contrary of a word, subject and object swapped. Pure.
+"""Right words in a wrong place: another name, number or unit there, the contrary of a word, all for some. Pure.
 
-It compares a claim with the one sentence that says nearly the same, word against word (`word_alignment`). A claim in
-quite other words cannot be compared so and passes; so does "A sold B" for "B sold A" where the sentence is much
-rearranged.
+It compares a claim with the one sentence that says nearly the same, word against word (`word_alignment`); what stands
+on which side of a verb is compared by `order`. A claim in quite other words cannot be compared so.
 
 Example:
-    claim:   The hull is 24 metres long.
-    passage: The hull is 24 metres long and 6 metres wide.
+    claim:   The lamp was lit by the warden of Dunmore.
+    passage: The lamp was lit by the warden of Dunmore at dusk.
     verdict: supported
 
 Example:
-    claim:   The hull is 24 metres wide.
-    passage: The hull is 24 metres long and 6 metres wide.
+    claim:   The lamp was lit by the warden of Kilbride.
+    passage: The lamp was lit by the warden of Dunmore. Kilbride had no lamp.
     verdict: contradicted
-    reason:  the quote has 'long' where this has 'wide'
+    reason:  the quote has 'Dunmore' where this has 'Kilbride'
 
 Example:
     claim:   All of the boats returned to port.
@@ -24,86 +23,40 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from citewell.synthesis.checking.agents import other_agent
 from citewell.synthesis.checking.claim_alignment import (
     ClaimAlignment,
-    align_to_nearest,
     align_without_names,
     is_anchored,
     substitution,
 )
-from citewell.synthesis.checking.directions import denies
+from citewell.synthesis.checking.denials import denies
 from citewell.synthesis.checking.evidence_match import EvidenceMatch
-from citewell.synthesis.checking.name_places import other_filler, other_name, swapped, voice_changed
+from citewell.synthesis.checking.naming import Name, are_initials, names_of
 from citewell.synthesis.checking.stated_values import ROUNDED, read_values
 from citewell.synthesis.checking.tokens import Token
 from citewell.synthesis.lexicon.word_families import contraries, denies_by_prefix, moves_against
+from citewell.synthesis.lexicon.word_lists import word_list
 from citewell.synthesis.values import UNITS
 
+_OPENING = 4
 _UNIVERSAL = frozenset("all both every always entirely exclusively solely".split())
 _PARTIAL = frozenset(
     "some most many several few often usually sometimes partly mostly generally mainly half about nearly".split()
 )
-_DIMENSIONS = frozenset("long wide high tall deep thick broad old away".split())
-_NEARER = 3
 _NONE = frozenset("no none neither few rarely never hardly".split())
 
 
-def wrong_relation(matched: EvidenceMatch) -> str:
+def wrong_relation(matched: EvidenceMatch, alignment: ClaimAlignment | None) -> str:
     """In words, what the claim puts in a wrong place; empty where nothing is seen."""
-    return _wrong_place(matched) or other_agent(matched)
-
-
-def _wrong_place(matched: EvidenceMatch) -> str:
     apart = align_without_names(matched)
-    if apart is not None and (said := other_name(apart) or other_filler(apart)):
+    if apart is not None and (said := other_name(apart)):
         return said
-    alignment = align_to_nearest(matched)
     if alignment is None:
         return ""
-    checks: tuple[Callable[[ClaimAlignment], str], ...] = (
-        *(denial_moved, contrary_word, nearer_contrary, other_name, other_filler, other_number, other_unit),
-        *(swapped, voice_changed, other_quantifier, other_dimension),
-    )
+    checks = (contrary_word, other_number, other_unit, other_quantifier)
     return next((said for check in checks if (said := check(alignment))), "")
-
-
-def denied_otherwise(matched: EvidenceMatch) -> str:
-    """Whether the two differ in a denial between the same words."""
-    alignment = align_to_nearest(matched)
-    return denial_moved(alignment) if alignment else ""
-
-
-def denial_moved(alignment: ClaimAlignment) -> str:
-    """A denial that stands between the same words on one side only."""
-    tokens, told, on = alignment.claim.tokens, alignment.sentence.tokens, alignment.words.counterpart
-    for at, token in enumerate(tokens):
-        if denies(token) and not alignment.words.is_same[at] and 0 < at < len(tokens) - 1:
-            before, after = on[at - 1], on[at + 1]
-            meets = (
-                before is not None
-                and after is not None
-                and after - before <= 2
-                and alignment.words.is_matched_around(at, at)
-            )
-            if meets and not any(denies(one) for one in told[before : (after or 0) + 1]):
-                return f"the quote does not deny this ('{token.folded} {tokens[at + 1].folded}')"
-    for at in range(len(tokens) - 1):
-        before, after = on[at], on[at + 1]
-        if before is None or after is None or not (alignment.words.is_same[at] or alignment.words.is_same[at + 1]):
-            continue
-        skipped = told[before + 1 : after]
-        dropped = 0 < len(skipped) <= 2 and any(denies(one) for one in skipped) and not _denies_nothing(skipped)
-        if dropped and not denies(tokens[at]) and not denies(tokens[at + 1]):
-            return f"the quote denies this ('{' '.join(one.folded for one in told[before + 1 : after + 1])}')"
-    return ""
-
-
-def _denies_nothing(tokens: Sequence[Token]) -> bool:
-    """`Not only`, `not just`."""
-    return any(token.folded in ("only", "just", "merely", "simply") for token in tokens)
 
 
 def contrary_word(alignment: ClaimAlignment) -> str:
@@ -125,45 +78,6 @@ def contrary_word(alignment: ClaimAlignment) -> str:
                 contrary = _is_contrary(token, other, opposed) and not _is_said(alignment, other)
                 if contrary and _shares_neighbour(alignment, at, place) and not _is_turned(alignment, at, place):
                     return substitution(other.folded, token.folded)
-    return ""
-
-
-def nearer_contrary(alignment: ClaimAlignment) -> str:
-    """A word that stands in the sentence, but farther from its neighbour in the claim than its contrary does."""
-    content = [at for at, token in enumerate(alignment.claim.tokens) if token.is_content]
-    for nth, at in enumerate(content):
-        token = alignment.claim.tokens[at]
-        against = [place for place, other in enumerate(alignment.sentence.tokens) if _points_against(token, other)]
-        own = [place for place, other in enumerate(alignment.sentence.tokens) if other.stem == token.stem]
-        beside = [content[near] for near in (nth - 1, nth + 1) if 0 <= near < len(content)]
-        for near in beside:
-            forms = alignment.close.get(alignment.claim.tokens[near].stem, {})
-            places = [place for place, other in enumerate(alignment.sentence.tokens) if other.stem in forms]
-            if not (against and own and places) or _is_said(alignment, alignment.sentence.tokens[against[0]]):
-                continue
-            far = min(abs(place - other) for place in places for other in own)
-            close, facing = min((abs(place - other), other) for place in places for other in against)
-            if close + _NEARER < far and close <= _NEARER and not _is_turned(alignment, at, facing):
-                return substitution(alignment.sentence.tokens[facing].folded, token.folded)
-    return ""
-
-
-def _points_against(token: Token, other: Token) -> bool:
-    return _is_contrary(token, other, contraries(token.stem))
-
-
-def other_dimension(alignment: ClaimAlignment) -> str:
-    """`24 metres long` where the sentence has 24 metres wide."""
-    for at in range(2, len(alignment.claim.tokens)):
-        token = alignment.claim.tokens[at]
-        if token.folded not in _DIMENSIONS or not alignment.claim.tokens[at - 2].stem[0].isdigit():
-            continue
-        measured = [one.stem for one in alignment.claim.tokens[at - 2 : at]]
-        for place in range(2, len(alignment.sentence.tokens)):
-            facing = alignment.sentence.tokens[place]
-            same = [one.stem for one in alignment.sentence.tokens[place - 2 : place]] == measured
-            if same and facing.folded in _DIMENSIONS and facing.folded != token.folded:
-                return substitution(facing.folded, token.folded)
     return ""
 
 
@@ -189,6 +103,36 @@ def _shares_neighbour(alignment: ClaimAlignment, at: int, place: int) -> bool:
     content = [n for n, token in enumerate(alignment.claim.tokens) if token.is_content]
     beside = [n for n in content if n != at and abs(content.index(n) - content.index(at)) == 1]
     return any(alignment.close.get(alignment.claim.tokens[n].stem, {}).keys() & stems for n in beside)
+
+
+def other_name(alignment: ClaimAlignment) -> str:
+    """A name that the sentence does not have, where it says all else of another one.
+
+    A sentence that begins with a pronoun may speak of a name that stands before it.
+    """
+    told = alignment.whole
+    if any(token.folded in word_list("pronouns") for token in told.tokens[:_OPENING]):
+        return ""
+    said = {form for token in alignment.claim.tokens for form in (token.stem, *alignment.close.get(token.stem, ()))}
+    others = [one for one in names_of(told) if not any(token.stem in said for token in one.tokens)]
+    for name in names_of(alignment.claim):
+        if not others or _stands_in(name, alignment) or any(are_initials(name, one) for one in others):
+            continue
+        facing = _nearest_place(alignment, name, others)
+        return substitution(facing.text(told.text, told.start), name.text(alignment.claim.text))
+    return ""
+
+
+def _stands_in(name: Name, alignment: ClaimAlignment) -> bool:
+    forms = {form for token in name.tokens for form in (token.stem, *alignment.close.get(token.stem, ()))}
+    return bool(forms & alignment.whole.stems)
+
+
+def _nearest_place(alignment: ClaimAlignment, name: Name, others: Sequence[Name]) -> Name:
+    """Of the names of the sentence, the one nearest to where the words around the claim's name stand."""
+    around = alignment.words.counterpart[max(0, name.first - 1) : name.last + 2]
+    places = [at for at in around if at is not None] or [0]
+    return min(others, key=lambda one: min(abs(one.first - at) for at in places))
 
 
 def other_number(alignment: ClaimAlignment) -> str:

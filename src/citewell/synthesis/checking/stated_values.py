@@ -22,8 +22,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from citewell.synthesis.values import UNITS, Date, Quantity, dates_in, quantities_in
+from citewell.synthesis.values import Date, Quantity, dates_in, quantities_in
 from citewell.text.folding import folded_text
+from citewell.text.language import is_stop_word
 
 _ORDINALS = {
     word: str(number)
@@ -52,16 +53,19 @@ _MORE_THAN = re.compile(
 _LESS_THAN = re.compile(r"\b(?:under|below|(?<!no )fewer than|(?<!no )less than|at most|up to|no more than)\W*$")
 _SLASHED = re.compile(r"(?<![\d/])(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?![\d/])")
 _DECADE = re.compile(r"(?<!\d)(\d{3}0)'?s\b")
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})s?\b")
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})s?\b")
+_RATIO = re.compile(r"(?<![\d:.])(\d{1,4}) ?: ?(\d{1,4})(?![\d:])")
+_LONGEST_SYMBOL = 3
 _ROUND_SHARE = 0.06
 _PERCENT_SHARE = 1.1
 _MOST = 400
 # How many of the smallest unit of its kind a unit is, where people convert.
-_FACTORS = {
-    "mm": 1.0, "cm": 10.0, "m": 1e3, "km": 1e6, "inch": 25.4, "foot": 304.8, "yard": 914.4, "mile": 1.609344e6,
+FACTORS = {
+    "nm": 1e-6, "µm": 1e-3, "mm": 1.0, "cm": 10.0, "m": 1e3, "km": 1e6,
+    "inch": 25.4, "foot": 304.8, "yard": 914.4, "mile": 1.609344e6,
     "mg": 1.0, "g": 1e3, "kg": 1e6, "t": 1e9, "lb": 4.5359e5,
-    "ms": 1.0, "s": 1e3, "minute": 6e4, "hour": 3.6e6, "day": 8.64e7, "week": 6.048e8,
+    "ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3, "minute": 6e4, "hour": 3.6e6, "day": 8.64e7, "week": 6.048e8,
     "ml": 1.0, "litre": 1e3, "w": 1.0, "kw": 1e3, "mw": 1e6, "gw": 1e9, "kb": 1.0, "mb": 1e3, "gb": 1e6, "tb": 1e9,
     "month": 1.0, "year": 12.0, "decade": 120.0, "century": 1200.0,
 }  # fmt: skip
@@ -112,7 +116,7 @@ def _is_short(value: str) -> bool:
     return len(value) <= 15
 
 
-def _shares_in(said: str) -> list[tuple[str, float]]:
+def shares_in(said: str) -> list[tuple[str, float]]:
     """Shares the claim writes as words, with what they come to in per cent."""
     folded = folded_text(said)
     return [(match.group(), _fractions(f"{match.group()} of")[0]) for match in _FRACTION.finditer(folded)]
@@ -157,12 +161,20 @@ def missing_values(said: str, quoted: str) -> list[str]:
     found = [said[one.start : one.end] for one in claim.quantities if not _is_given(one, said, given, slashed)]
     found += [said[date.start : date.end] for date in claim.dates if not _is_dated(date, given, slashed, said)]
     found += [
-        part for part, share in _shares_in(said) if not any(abs(share - one) < _PERCENT_SHARE for one in given.percents)
+        part for part, share in shares_in(said) if not any(abs(share - one) < _PERCENT_SHARE for one in given.percents)
     ]
     spelt = [_in_words(one) for one in sorted(claim.ordinals - given.ordinals - given.bare - {"1", "2"})]
     found += spelt
+    found += _turned_ratios(said, quoted)
     found += [day.capitalize() for day in sorted(claim.weekdays - given.weekdays)]
     return list(dict.fromkeys(found))
+
+
+def _turned_ratios(said: str, quoted: str) -> list[str]:
+    """`2:3` where the quotes have 3:2."""
+    told = {(match[1], match[2]) for match in _RATIO.finditer(quoted)}
+    pairs = [(match.group(), (match[1], match[2])) for match in _RATIO.finditer(said)]
+    return [text for text, pair in pairs if pair not in told and pair[::-1] in told]
 
 
 def _in_words(ordinal: str) -> str:
@@ -220,15 +232,23 @@ def _is_of_other_unit(one: Quantity, other: Quantity) -> bool:
 
 def _is_same(one: Quantity, other: Quantity) -> bool:
     """The same number and not of two known units, or the same amount in another unit of its kind."""
-    if one.value == other.value and (one.measure is None or other.measure is None or one.unit == other.unit):
+    if one.value == other.value and one.unit == other.unit:
         return True
+    if one.value == other.value and (one.measure is None or other.measure is None):
+        # `40 mm` is not said by 40 of something that is no known unit.
+        return one.measure is None or not _is_symbol(other.unit)
     if one.measure is None or one.measure != other.measure or not (_is_short(one.value) and _is_short(other.value)):
         return False
-    if one.unit not in _FACTORS or other.unit not in _FACTORS or one.unit == other.unit:
+    if one.unit not in FACTORS or other.unit not in FACTORS or one.unit == other.unit:
         return False
-    ours, theirs = float(one.value) * _FACTORS[one.unit], float(other.value) * _FACTORS[other.unit]
+    ours, theirs = float(one.value) * FACTORS[one.unit], float(other.value) * FACTORS[other.unit]
     roughly = _ROUGHLY if (one.unit in _IMPERIAL) != (other.unit in _IMPERIAL) else 1e-9
     return _same_system(one.unit, other.unit) and abs(ours - theirs) <= roughly * max(ours, theirs)
+
+
+def _is_symbol(unit: str) -> bool:
+    """Whether what follows a number looks like the sign of a unit: short, and no word of grammar."""
+    return 0 < len(unit) <= _LONGEST_SYMBOL and not is_stop_word(unit)
 
 
 def _same_system(one: str, other: str) -> bool:
@@ -273,21 +293,3 @@ def _in_decade(date: Date, said: str, given: TextValues) -> bool:
     """`the 1870s` for a year of them."""
     is_decade = said[date.start : date.end].endswith("s")
     return is_decade and any(date.year <= other.year < date.year + 10 for other in given.dates)
-
-
-def other_value_of(said: str, quoted: str) -> str:
-    """A number of the claim that the quotes give to something else, and to its own noun another; empty if none."""
-    given = [one for one in read_values(quoted).quantities if one.unit]
-    for one in read_values(said).quantities:
-        if not one.unit or len(one.unit) < 3 or one.unit in UNITS:
-            continue
-        same_noun = [other for other in given if other.unit.rstrip("s") == one.unit.rstrip("s")]
-        if same_noun and all(other.value != one.value for other in same_noun):
-            return f"{said[one.start : one.end]} {one.unit}"
-    return ""
-
-
-def values_of(text: str) -> frozenset[str]:
-    """Numbers and dates of a text in their compared form."""
-    stated = read_values(text)
-    return frozenset([one.value for one in stated.quantities] + [date.stated for date in stated.dates])

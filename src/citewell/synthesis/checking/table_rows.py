@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from citewell.synthesis.markup import readable
 from citewell.text.folding import folded_text
+from citewell.text.table_lines import cells_of
 
 _RULE = re.compile(r"[|:\-\s]+")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -37,6 +38,19 @@ class RowCheck:
     reason: str
     start: int
     end: int
+
+
+def read_out(row: str, header: str) -> str:
+    """A row of a table as it is read out under its header."""
+    pairs = zip(cells_of(header), cells_of(row), strict=False)
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
+
+
+def statements_of(row: str, header: str) -> list[tuple[str, str]]:
+    """What a row says, column by column: the name of the column, and what its first cell is said to have there."""
+    first, *others = zip(cells_of(header), cells_of(row), strict=False)
+    subject = first[1]
+    return [(name, f"{subject} {name} {cell}") for name, cell in others if cell] or [(first[0], subject)]
 
 
 def check_row(said: str, quoted: str) -> RowCheck | None:

@@ -4,7 +4,7 @@ Long texts are cut where a person would have stopped reading too, so that hostil
 
 Example:
     claim:   The ship’s cargo was 1200 barrels.
-    passage: The ship carried a cargo of 1,200 barrels.
+    passage: The ship's cargo was 1,200 barrels of oil.
     verdict: supported
 
 Example:
@@ -20,6 +20,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from citewell.synthesis.lexicon.word_lists import word_list
 from citewell.synthesis.values import NUMBER_WORDS, UNITS
 from citewell.text.folding import folded_text
 from citewell.text.language import is_stop_word
@@ -97,7 +98,8 @@ def tokens_of(text: str, start: int = 0, most: int = MAX_TOKENS) -> tuple[Token,
         raw = match.group()
         for form, stemmed, carries, low, high in _forms(raw[:_LONGEST_WORD]):
             at = start + match.start()
-            found.append(Token(form, stemmed, carries, raw[0].isupper(), at + low, at + high))
+            capital = raw[0].isupper() and form not in word_list("pronouns")
+            found.append(Token(form, stemmed, carries, capital, at + low, at + high))
         if len(found) >= most:
             break
     return tuple(found)

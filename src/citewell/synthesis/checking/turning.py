@@ -42,6 +42,8 @@ _DROPPABLE = frozenset(("only", "all", "first", "will", "because", "before", "af
 _ADDABLE = frozenset(("may", "some", "guess", "told", "past", "imagined", "will"))
 # What limits a statement also from behind it, up to the end of the sentence.
 _TRAILING = frozenset(("if",))
+# `…, he lied.`: so many words behind it.
+_TAG = 2
 _STOP = re.compile(r"[;:.!?]|\bbut\b|\bhowever\b|\baber\b|\bmais\b")
 
 
@@ -131,5 +133,7 @@ def _in_scope(alignment: ClaimAlignment) -> list[Turning]:
     return [
         one
         for one in turnings_in(text)
-        if opening <= one.start < last or (one.kind in _TRAILING and last <= one.start < closing)
+        if opening <= one.start < last
+        or (one.kind in _TRAILING and last <= one.start < closing)
+        or (one.kind == "told" and last <= one.start and len(text[one.end :].split()) <= _TAG)
     ]

@@ -43,7 +43,9 @@ _TAKEN_BACK = re.compile(
     r"|true or false|fact or fiction|wahr oder falsch|vrai ou faux|falsch|stimmt nicht|c'est faux|en fait[, ])\b)"
 )
 _SHOWN_AS = re.compile(
-    r"\W*(?:quiz|myth|mythos|mythe|false|falsch|wrong|fiction|rumou?r|joke|hypothetical(?:ly)?|example)\s*[:–-]"
+    r"\W*(?:(?:quiz|exercise|question|sample|example|beispiel|exemple|übung|myth|mythos|mythe|joke|rumou?r"
+    r"|true or false|wahr oder falsch|vrai ou faux|fill in|multiple choice)\b[^:.;]{0,40}[:–]"
+    r"|(?:false|falsch|wrong|fiction|hypothetical(?:ly)?)\s*[:–-])"
 )
 _DONE = re.compile(
     r"\b(?:was|were|has been|have been|had|did|is done|done|wurde|wurden|hat|ist|a été|ont été|est fait)\b|\w{3,}ed\b"

@@ -1,8 +1,8 @@
-"""Words of the evidence related to a word of the question: of one root with it, or what a mistyped one meant. Pure.
+"""Words of the evidence of one root with a word of the question, and words that rule it out. Pure.
 
-A question says "Britain" or "measured" where a note says "British" or "measurement"; and whoever types a question
-mistypes a word now and then. Roots are told by endings, so words may be taken for related that are not ("general"
-and "generate"): a related word lends support at a discount, and numbers, versions and tags have none.
+A question says "Britain" or "measured" where a note says "British" or "measurement". Roots are told by endings, so
+words may be taken for related that are not ("general" and "generate"): a related word lends support at a discount, and
+numbers, versions and tags have none.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from citewell.synthesis.lexicon.word_groups import others_of, stemmed_groups
 _LEAST_ROOT = 4
 # Where both words have an ending, the root has to be longer: Martin is no marten.
 _LEAST_BARE_ROOT = 5
-_LEAST_MISTYPED = 5
-# From this length on, two slips of the hand are forgiven.
-_LONG = 9
 _LONGEST = 24
 # With the fewest letters the rest must have: "import" is not the contrary of "port".
 _DENYING = {"un": 4, "non": 4, "in": 7, "im": 7, "ir": 7}
@@ -69,13 +66,6 @@ def excluding_words(forms: Iterable[str], stems: frozenset[str]) -> frozenset[st
     return frozenset(found)
 
 
-def misspelling_candidates(word: str, words: Iterable[str]) -> frozenset[str]:
-    """The words of the evidence that a word nothing in the corpus has may be a slip of the hand for."""
-    if not word.isalpha() or not _LEAST_MISTYPED <= len(word) <= _LONGEST:
-        return frozenset()
-    return frozenset(other for other in words if other[:1] == word[:1] and _is_slip(word, other))
-
-
 def _share_a_root(one: str, other: str) -> bool:
     """Whether what two words have in common is long enough, and only endings tell them apart."""
     common = 0
@@ -89,28 +79,3 @@ def _share_a_root(one: str, other: str) -> bool:
         if endings <= _ENDINGS and (len(endings) < 2 or at >= _LEAST_BARE_ROOT):
             return True
     return False
-
-
-def _is_slip(one: str, other: str) -> bool:
-    """Whether one word is the other with a letter left out, added, exchanged or swapped with its neighbour."""
-    most = 2 if min(len(one), len(other)) >= _LONG else 1
-    if not other.isalpha() or len(other) < _LEAST_MISTYPED or abs(len(one) - len(other)) > most:
-        return False
-    return _distance(one, other, most) <= most
-
-
-def _distance(one: str, other: str, most: int) -> int:
-    """Letters to change, with neighbours swapped as one change; anything above `most` is only told as more."""
-    earlier: list[int] = []
-    last = list(range(len(other) + 1))
-    for row, left in enumerate(one, start=1):
-        now = [row]
-        for column, right in enumerate(other, start=1):
-            cost = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (left != right))
-            if row > 1 and column > 1 and left == other[column - 2] and right == one[row - 2]:
-                cost = min(cost, earlier[column - 2] + 1)
-            now.append(cost)
-        if min(now) > most:
-            return most + 1
-        earlier, last = last, now
-    return last[-1]

@@ -1,0 +1,43 @@
+"""What can be asked of this server as it is set up: a page shows controls for that and for nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citewell.domain.runs import RunProfile
+from citewell.surfaces.api.operations import Answer, Call, Operation
+from citewell.version import __version__
+
+# PDF is the page to share, printed.
+_EXPORTS = ("md", "docx", "bibtex", "ris", "json", "zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """`model` is `extractive` where none is set; an empty `planner_model` means that rules alone plan."""
+
+    version: str
+    profiles: tuple[RunProfile, ...]
+    model: str
+    planner_model: str
+    exports: tuple[str, ...]
+    notes: bool
+
+
+def _capabilities(call: Call) -> Capabilities:
+    settings = call.cw.settings
+    # Without a provider the other profiles ask nobody: they would answer from the corpus, as `local` does.
+    profiles: tuple[RunProfile, ...] = ("local", "chat", "deep") if settings.search.strip() else ("local",)
+    return Capabilities(
+        __version__, profiles, settings.model, settings.planner_model, _EXPORTS, notes=settings.note_tool
+    )
+
+
+CAPABILITIES: tuple[Operation, ...] = (
+    Operation(
+        *("GET", "/api/capabilities", "capabilities", "What can be asked of this server."),
+        Answer(Capabilities, description="Profiles, models, forms of export."),
+        value=_capabilities,
+        tag="state",
+    ),
+)

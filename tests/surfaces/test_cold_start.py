@@ -1,0 +1,56 @@
+"""What a command from a cold shell does not wait for: modules it has no use for are not imported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from citewell.app import Engine
+from citewell.settings import Settings
+
+# Libraries of models, servers, readers and other databases, and what of ours only runs, packs and answers need.
+_NEVER = (
+    *("numpy", "onnxruntime", "tokenizers", "openai", "anthropic", "httpx", "httpx2"),
+    *("mcp", "starlette", "fastapi", "uvicorn", "pydantic", "msgspec", "asyncio", "psycopg"),
+    *("markdown_it", "lxml", "bs4", "trafilatura", "pypdfium2", "yaml", "rich", "dateparser"),
+    *("citewell.models", "citewell.web", "citewell.readers", "citewell.recording", "citewell.runner"),
+    *("citewell.synthesis", "citewell.evidence", "citewell.notes", "citewell.reports", "citewell.evals"),
+    *("citewell.domain.answers", "citewell.domain.corpus_port", "citewell.packs.build", "citewell.packs.adjustments"),
+    *("citewell.text.masking", "citewell.surfaces.mcp", "citewell.surfaces.api"),
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "Lamp.md").write_text("# Lamp\nLit by Pell.", "utf-8")
+    (tmp_path / "vault" / "Oil.md").write_text("# Oil\nThe oil of the lamp came from Leith.", "utf-8")
+    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="off"))
+    for _ in engine.add(tmp_path / "vault"):
+        pass
+    engine.close()
+    return tmp_path / "data"
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules that a process has imported when it has run a command."""
+    program = (
+        "import json, sys; from citewell.surfaces.cli.main import run\n"
+        f"assert run({[*arguments]}) == 0\n"
+        "print(json.dumps([*sys.modules]), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.strip().splitlines()[-1]))
+
+
+def test_a_search_by_words_loads_no_model_server_reader_or_other_database(data: Path) -> None:
+    """Not even where the folder of a judge could be named: only a run that has something to ask opens it."""
+    assert not loaded_by("--data-dir", str(data), "search", "lamp", "--mode", "lexical").intersection(_NEVER)
+
+
+def test_help_loads_no_command(tmp_path: Path) -> None:
+    assert "citewell.app" not in loaded_by("--version")
