@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from citewell.domain.answers import PreparedSource
 from citewell.synthesis.extract import extract
+from citewell.synthesis.likeness import texts_to_compare
 from synthesis.evidence import answer, lines, plan, prepared, source
 
 LIGHT = source(
@@ -184,12 +185,29 @@ def test_a_mistyped_word_of_the_question_is_met_by_the_word_that_was_meant() -> 
 def test_a_fact_told_partly_in_other_words_is_answered() -> None:
     fact = "A storehouse of granite was put up by the British garrison in 1811."
     question = "When did the soldiers of Britain's garrison erect the granite storehouse?"
-    assert lines(question, source(f"The island is small. {fact}")) == [fact]
+    assert lines(question, source(f"The island is small.\n\n{fact}")) == [fact]
+
+
+def test_a_short_paragraph_is_shown_whole_where_its_best_sentence_lacks_words_of_the_question() -> None:
+    risk = "Laptops are stolen from cafes while people type on them."
+    advice = "Pick a table far from the door, with your back to a wall."
+    question = "Where should I sit in cafes so that laptops are not stolen?"
+    assert lines(question, source(f"{risk} {advice}")) == [risk, advice]
+    assert lines("What is stolen from cafes while people type?", source(f"{risk} {advice}"))[0] == risk
+
+
+def test_a_question_in_another_language_is_not_compared_by_a_model_that_knows_english() -> None:
+    note = source("Le phare a été allumé en 1871 par le maire de la ville.")
+    for question, is_asked in (
+        ("Quand est-ce que le phare a été allumé par le maire ?", False),
+        ("When was the phare lit by the maire?", True),
+    ):
+        assert bool(texts_to_compare(prepared(question, (note,)), plan(question))) is is_asked
 
 
 def test_the_sentence_that_goes_on_about_the_same_thing_is_shown_too() -> None:
     note = source(
-        "The weak force comes from the exchange of heavy bosons. Its most familiar effect is beta decay. Tea is hot."
+        "The weak force comes from the exchange of heavy bosons. Its most familiar effect is beta decay.\n\nTea is hot."
     )
     shown = lines("What is the known effect of the exchange of heavy bosons by the weak force?", note)
     assert shown == [

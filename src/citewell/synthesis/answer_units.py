@@ -1,8 +1,8 @@
 """Answer units: what is shown of a passage, so that an answer never stops at the colon. Pure.
 
-A sentence with the code or the list it leads into, a list in its order, a row under its header, and a sentence that
-opens with "It" after the one it leans on. Each piece is an exact slice of the source; the block around all of them is
-what is quoted.
+A sentence with the code or the list it leads into, a list in its order, a row under its header, a sentence that opens
+with "It" after the one it leans on, and a short paragraph whole. Each piece is an exact slice of the source; the block
+around all of them is what is quoted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from citewell.synthesis.topic import leans_back, reverses
 # One piece is read at a glance, and a unit leaves room for another one beside it.
 MAX_PIECE_CHARS = 390
 MAX_UNIT_CHARS = 1_000
+# What stands around a sentence in its block often is the answer: over two sets of questions that nothing was chosen on,
+# 48 and 35 of 90 answers are right with it and 41 and 32 without.
+_AROUND_CHARS = 400
+_PROSE = ("sentence", "line", "item")
 _MARK = re.compile(r"[ \t>]*([-*+•‣◦]|\d{1,3}[.)])[ \t]+")
 _MOSTLY, _AS_WELL = 0.5, 0.95
 # Kinds of questions that a list answers as a whole, and not by one of its items.
@@ -110,18 +114,25 @@ def _code_lines(passage: Passage) -> list[Piece]:
 
 
 def unit_of(
-    passage: Passage, neighbours: Sequence[Passage], asked: Asked, own: Mapping[int, float] | None = None
+    passage: Passage,
+    neighbours: Sequence[Passage],
+    asked: Asked,
+    own: Mapping[int, float] | None = None,
+    *,
+    says_all: bool = False,
 ) -> AnswerUnit:
     """What is shown of a passage; `neighbours` are the passages of its source, in order.
 
-    `own` is, by where it starts, how much of the question each of them says in its own words.
+    `own` is, by where it starts, how much of the question each of them says in its own words. A passage that `says_all`
+    needs nothing around it.
     """
     at = next(place for place, one in enumerate(neighbours) if one.start == passage.start)
     block = block_at(passage.source.text, passage.start)
     if block is not None and block.kind == "list" and (whole := _listed(at, neighbours, block, asked, own or {})):
         best = passage if passage in whole else whole[0]
         return AnswerUnit(best, _fitting(whole, best))
-    return AnswerUnit(passage, _fitting(_with_company(at, neighbours), passage))
+    shown = _with_company(at, neighbours)
+    return AnswerUnit(passage, _fitting(shown if says_all else _in_its_block(passage, shown, neighbours), passage))
 
 
 def _listed(
@@ -197,6 +208,24 @@ def _with_company(at: int, neighbours: Sequence[Passage]) -> list[Passage]:
         elif following is not None and _is_beside(passage, following) and _goes_on(following):
             shown.append(following)
     return shown
+
+
+def _in_its_block(passage: Passage, shown: Sequence[Passage], neighbours: Sequence[Passage]) -> list[Passage]:
+    """What is shown, with as much of what follows and stands before it in its block as is read at a glance."""
+    if passage.kind not in _PROSE:
+        return list(shown)
+    first, last = neighbours.index(shown[0]), neighbours.index(shown[-1])
+    room = _AROUND_CHARS - sum(len(one.shown) for one in shown)
+
+    def has_room(place: int) -> bool:
+        inside = 0 <= place < len(neighbours) and neighbours[place].block == passage.block
+        return inside and neighbours[place].kind in _PROSE and len(neighbours[place].shown) <= room
+
+    while has_room(last + 1) or has_room(first - 1):
+        place = last + 1 if has_room(last + 1) else first - 1
+        first, last = min(first, place), max(last, place)
+        room -= len(neighbours[place].shown)
+    return list(neighbours[first : last + 1])
 
 
 def _goes_on(following: Passage) -> bool:

@@ -40,6 +40,8 @@ _CONSIDERED = 40
 _WORTH_A_BLOCK, _WORTH_BY_MEANING = 0.75, 0.88
 # The same for one of another source that lacks a word of the question, where the best has them all.
 _AS_GOOD = 0.88
+# A value of the kind that is asked for, and not only something like it.
+_STATED = 0.5
 # A correction that hardly speaks of the question does not take the place of what it corrects.
 _ANSWERS_TOO = 0.7
 
@@ -128,13 +130,22 @@ def _answer(part: Asked, reading: Reading, told: _Told, *, alone: bool) -> _Foun
     chosen: list[_Chosen] = []
     for one in _worth_showing(ranked, MAX_BLOCKS if alone else 2):
         n = one.passage.source.n
-        unit = unit_of(one.passage, sources[n], part, {other.passage.start: other.own for other in scored[n]})
+        own = {other.passage.start: other.own for other in scored[n]}
+        unit = unit_of(one.passage, sources[n], part, own, says_all=_says_all(one, part))
         if not any(_overlap(unit, other.unit) for other in chosen):
             chosen.append(_Chosen(unit))
         old = outdated.get(_place(one.passage))
         if old is not None and one is ranked[0]:
-            chosen.append(_Chosen(unit_of(old.passage, sources[old.passage.source.n], part), is_outdated=True))
+            earlier = unit_of(old.passage, sources[old.passage.source.n], part, says_all=True)
+            chosen.append(_Chosen(earlier, is_outdated=True))
     return _Found(tuple(chosen), tuple(ranked), likely)
+
+
+def _says_all(one: Scored, part: Asked) -> bool:
+    """Whether a passage has every word of the question, and the value that is asked for, which stands for its kind."""
+    if part.value is None:
+        return not one.missing
+    return one.value >= _STATED and all(word in part.attributes for word in one.missing)
 
 
 def _as_overview(found: _Found, reading: Reading) -> _Found:

@@ -23,6 +23,7 @@ from citewell.synthesis.meant import as_meant
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.reading import read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
+from citewell.text.question_language import question_language
 
 # The answer is hardly ever further down; each costs a hundredth of a second.
 MAX_PASSAGES = 24
@@ -35,10 +36,15 @@ WEIGHT, BLOCK_WEIGHT = 2.0, 1.0
 
 
 def texts_to_compare(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[str, ...]:
-    """What a model is asked about: the best passages of each part of the question, and their blocks."""
+    """What a model is asked about: the best passages of each part of the question, and their blocks.
+
+    Nothing for a question in another language: the model has learned English, and calls everything else alike.
+    """
     if not prepared.sources:
         return ()
     plan = as_meant(plan, prepared.read_as)
+    if question_language(plan.text_query) not in (None, "en"):
+        return ()
     reading = read_evidence(prepared, plan)
     parts = asked(plan.text_query)
     texts: dict[str, None] = {}
