@@ -129,3 +129,18 @@ def test_the_server_streams_a_web_run(sites: list[Origin], tmp_path: Path) -> No
         assert view.status == 200, view.body
         run_id = server.start_run(LIT, profile="chat")
         assert "1871" in server.finished(run_id)["answer"]
+
+
+def test_a_note_is_researched_on_the_web_and_accounted_for(sites: list[Origin], tmp_path: Path) -> None:
+    data, vault = tmp_path / "data", tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Light.md").write_text(
+        "# Lights\n\nWhen was the Halvard light first lit?\n\nXyzzy is a secret.\n", "utf-8"
+    )
+    assert citewell(data, sites, "add", str(vault)).returncode == 0
+    done = citewell(data, sites, "note", str(vault / "Light.md"), "--depth", "deep", "--json")
+    assert done.returncode == 0, done.stderr
+    assert f"](<{sites[0].url}/light>)" in (vault / "Light.md").read_text("utf-8")
+    assert not [asked for site in sites for asked in site.asked if "xyzzy" in asked.path.lower()]
+    ledger = json.loads(citewell(data, sites, "runs", "show", "last", "--egress", "--json").stdout)
+    assert len(ledger["entries"]) == sum(len(site.asked) for site in sites)

@@ -11,6 +11,10 @@ TopicType = Literal["claim", "concept", "question"]
 MAX_TOPICS = 10
 MAX_NOTE_CHARS = 200_000
 NOTES_A_TOPIC = 5
+# Of the web, where a run reads it: pages for each topic, and how much of each, in how many seconds.
+PAGES_A_TOPIC = 2
+PAGE_CHARS = 50_000
+PAGE_SECONDS = 10.0
 PREVIEW_CHARS = 500
 
 
@@ -56,6 +60,14 @@ class NoteLink:
 
     source_key: str
     markdown: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedPages:
+    """Pages of the web that were found for a topic and not read, as Markdown links."""
+
+    topic: NoteTopic
+    links: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

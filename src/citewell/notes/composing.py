@@ -36,17 +36,21 @@ def compose_section(
     disagreements: Sequence[NoteDisagreement],
     related: Sequence[str],
     links: Mapping[str, str],
+    *,
+    offered: Mapping[NoteTopic, Sequence[str]] | None = None,
 ) -> tuple[str, ...]:
-    """The lines of the section; none where nothing was found."""
+    """The lines of the section; none where nothing was found. What is offered was found on the web and not read."""
     cited = {citation.n: citation for citation in citations}
     parts: list[list[str]] = []
     if disagreements:
         parts.append(_disagreeing(disagreements, links))
     said = [shingles(one.quote) for one in disagreements]
+    unread: set[str] = set()
     for one in findings:
         fresh = [sentence for sentence in one.sentences if _is_new(sentence.text, said)]
-        if fresh:
-            lines = [_finding(sentence, cited, links, is_quoted=one.is_quoted) for sentence in fresh]
+        lines = [_finding(sentence, cited, links, is_quoted=one.is_quoted) for sentence in fresh]
+        lines += _offered((offered or {}).get(one.topic, ()), unread)
+        if lines:
             parts.append([f"### {escape(_short(one.topic.topic))}", "", *lines])
     told = {one.source_key for one in disagreements}
     named = [f"- {links[key]}" for key in related if key in links and key not in told][:MAX_RELATED]
@@ -78,6 +82,13 @@ def _finding(
     said = f"“{escape(sentence.text)}”" if is_quoted else escape(readable(sentence.text))
     where = [_where(cited[n], links) for n in sentence.citations if n in cited]
     return f"- {said} — {', '.join(dict.fromkeys(where))}" if where else f"- {said}"
+
+
+def _offered(found: Sequence[str], told: set[str]) -> list[str]:
+    """Links to what nobody has read, said to be that; each stands in the section once."""
+    fresh = [link for link in found if link not in told]
+    told.update(fresh)
+    return [f"- Found on the web, not read: {', '.join(fresh)}"] if fresh else []
 
 
 def _where(citation: Citation, links: Mapping[str, str]) -> str:

@@ -98,7 +98,8 @@ def _chosen(
 
 def _speaks_of(one: Scored, topic: NoteTopic, title: str) -> bool:
     passage = one.passage
-    if content_stems(passage.source.title) == content_stems(topic.topic) and topic.type == "concept":
+    is_own = passage.source.note_path is not None
+    if is_own and content_stems(passage.source.title) == content_stems(topic.topic) and topic.type == "concept":
         return False  # the note of that name is found by its name
     if passage.kind not in _PROSE or not is_readable(passage.shown) or one.opposed or one.features["index"]:
         return False

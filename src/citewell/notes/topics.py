@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from citewell.domain.answers import PreparedSource
 from citewell.domain.documents import Span
 from citewell.domain.notes import MAX_NOTE_CHARS, MAX_TOPICS, NoteText, NoteTopic, TopicType
+from citewell.planning.web_queries import distinct
 from citewell.readers.markup import scan
 from citewell.synthesis.checking.claim import is_claim
 from citewell.synthesis.checking.tokens import content_stems
@@ -45,6 +46,13 @@ _LEANS = re.compile(r"\b(?:she|he|they|it|this|that|these|those|her|him|them|you
 # What one asks oneself at a step of some routine: nothing that was written down answers it.
 _ASKS_ONESELF = re.compile(r"(?:can|could|should|do|did|am|will|would|shall|have|may|must) (?:i|we)\b", re.IGNORECASE)
 _BOX = re.compile(r"^\[[ xX]\] ")
+# What is somebody's own is not to be found on the web, and nobody there is to read it.
+_OF_ONESELF = re.compile(
+    r"(?:^|[^\w\s]\s*|\b(?:and|but|that|which|what|when|where|why|how|if|as|do|did|can|could|should|would|have|am|was)\s+)"
+    r"I\b|\b(?:[Mm]y|[Mm]e|[Mm]yself|[Ww]e|[Oo]ur|us|ourselves|[Ii]ch|[Mm]ein\w{0,2}|[Ww]ir|[Uu]nser\w{0,2}|[Jj]e|[Nn]ous"
+    r"|[Nn]otre|[Nn]os)\b"
+)
+_WEB_WORDS = 12
 _WIKI = re.compile(r"[^\[\]|#^]{2,80}")
 
 
@@ -155,3 +163,17 @@ def query_of(topic: NoteTopic, title: str) -> str:
     above = topic.context if topic.context and topic.context != title else title
     lent = above if len(content_stems(above)) <= 6 else title
     return f"{topic.topic} {lent}" if len(content_stems(topic.topic)) < 3 else topic.topic
+
+
+def web_query_of(topic: NoteTopic, topics: Sequence[NoteTopic], title: str) -> str:
+    """What the web is asked: the first words of the topic as the user is shown it, and nothing else of the note.
+
+    A short heading is asked with the note's title, where that is a topic too. Empty where it is about oneself or seems
+    to hold a secret.
+    """
+    words = content_stems(topic.topic)
+    is_short = topic.type == "concept" and len(words) < 3 and not words & content_stems(title)
+    named = f"{topic.topic} {title}" if is_short and any(one.topic == title for one in topics) else topic.topic
+    if _OF_ONESELF.search(named):
+        return ""
+    return next(iter(distinct((" ".join(named.split()[:_WEB_WORDS]),), 1)), "")

@@ -21,7 +21,7 @@ from citewell.notes.files import NotePlace, check_name, read_note
 from citewell.notes.rewriting import NoteRewriter
 from citewell.notes.sections import NoteFormat, Placed, Written, format_of, own_lines, place_section, without_section
 from citewell.readers.markdown import markdown_document
-from citewell.recording.markdown import escape, wikilink
+from citewell.recording.markdown import escape, web_link, wikilink
 from citewell.text.canonical import canonicalize
 from citewell.text.urls import canonical_url
 
@@ -147,7 +147,7 @@ class NoteVault:
                 if self._leads_to(target, document, task):
                     return _wikilink(target, _shown_as(document)) or escape(document.title)
         if document.url and canonical_url(document.url):
-            return _web_link(document.title, document.url)
+            return web_link(document.title, document.url)
         return escape(document.title)
 
     def _leads_to(self, target: str, document: Document, task: NoteTask) -> bool:
@@ -248,11 +248,6 @@ def _wikilink(target: str, title: str) -> str:
     shown = wikilink(title).removeprefix("[[").removesuffix("]]")
     named = shown if wikilink(title).startswith("[[") else target.rpartition("/")[2]
     return f"[[{target}|{named}]]"
-
-
-def _web_link(title: str, address: str) -> str:
-    safe = all(char.isalnum() or char in "-._~:/?#@!$&'*+,;=%" for char in address)
-    return f"[{escape(title)}](<{address}>)" if safe else escape(title)
 
 
 def _part(text: str, link: Link) -> str:

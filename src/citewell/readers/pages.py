@@ -58,6 +58,16 @@ def read_page(page: PageBytes) -> PageText:
         return PageText(None, reason=f"the reader failed: {type(error).__name__}"[:300])
 
 
+def shortened(read: ReadDocument, most: int) -> ReadDocument:
+    """The beginning of a document, to the end of a line: at most so many characters."""
+    if len(read.text) <= most:
+        return read
+    end = read.text.rfind("\n", 0, most) + 1 or most
+    sections = tuple(replace(one, end=min(one.end, end)) for one in read.sections if one.start < end)
+    links = tuple(link for link in read.links if link.end <= end)
+    return replace(read, text=read.text[:end], sections=sections, links=links)
+
+
 def load_readers() -> None:
     """Import what reading a page needs: that takes longer than most pages."""
     from citewell.readers.html import read_html

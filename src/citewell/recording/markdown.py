@@ -38,6 +38,16 @@ def fence(text: str, language: str = "text") -> str:
     return f"{marks}{language}\n{text}\n{marks}\n"
 
 
+def web_link(title: str, address: str) -> str:
+    """A link to an address of the web; one that could be read as anything else is only named."""
+    # Some programs see the end of a link, a formula or a highlight in these.
+    plain = address
+    for mark, told in (("(", "%28"), (")", "%29"), ("$", "%24"), ("==", "=%3D"), ("~~", "~%7E")):
+        plain = plain.replace(mark, told)
+    safe = all(char.isalnum() or char in "-._~:/?#@!&'*+,;=%" for char in plain) and "%%" not in plain
+    return f"[{escape(title)}](<{plain}>)" if safe else escape(title)
+
+
 def wikilink(note_path: str) -> str:
     """A note's path as an Obsidian link; one whose name would break the link is only named."""
     name = re.sub(r"\.(md|markdown)$", "", note_path)

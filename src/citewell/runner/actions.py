@@ -42,7 +42,7 @@ from citewell.domain.documents import DocumentView
 from citewell.domain.evidence import EvidenceRow, GivenRow
 from citewell.domain.judging import ClaimPair
 from citewell.domain.lanes import SemanticUse
-from citewell.domain.notes import NoteChange, NoteDepth, NoteLink, NoteTask, NoteText, NoteTopic
+from citewell.domain.notes import NoteChange, NoteDepth, NoteLink, NoteTask, NoteText, NoteTopic, OfferedPages
 from citewell.domain.packs import ResearchPack, RetrievalReport
 from citewell.domain.queries import Filters, Limits, QueryPlan
 from citewell.domain.runs import STAGE_GROUPS, Control, Conversation, EvidenceReserves, JudgeResult, Stage, StageGroup
@@ -292,6 +292,7 @@ class ComposeSection:
     evidence: tuple[PreparedSynthesis, ...]
     related: tuple[str, ...]
     links: tuple[NoteLink, ...]
+    offered: tuple[OfferedPages, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +323,8 @@ class ReadPage:
     url: str
     seconds: float
     max_bytes: int
+    # How much of its text is kept; None: all of it.
+    max_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -939,6 +942,10 @@ def action_digest(action: Action) -> str:
         del body["scores"]
     if isinstance(action, PlanBrief) and action.survey is None:
         del body["survey"]
+    if isinstance(action, ReadPage) and action.max_chars is None:
+        del body["max_chars"]
+    if isinstance(action, ComposeSection) and not action.offered:
+        del body["offered"]
     if isinstance(action, Extract) and not action.in_sections:
         del body["in_sections"]
     if isinstance(action, Extract) and not action.readings.texts:

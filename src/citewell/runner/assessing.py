@@ -67,13 +67,19 @@ def _not_counting(
     for key, page in pages.items():
         if {key, page.url, page.final_url} & set(asked.pinned):
             continue
-        if page.injections:
-            yield LeftOut(key, f"{INJECTION}: {page.injections[0]}")
-        elif "walled" in page.flags:
-            yield LeftOut(key, "walled: there is hardly more than a request to sign in or accept something")
-        elif verdicts[key].score < asked.floor:
-            reasons = ", ".join(verdicts[key].reasons)
-            yield LeftOut(key, f"low_credibility: {verdicts[key].score} ({reasons})")
+        if why := why_left_out(page, verdicts[key], asked.floor):
+            yield LeftOut(key, why)
+
+
+def why_left_out(page: PageFacts, verdict: Credibility, floor: float) -> str:
+    """Why a page that was read does not count; empty where it does."""
+    if page.injections:
+        return f"{INJECTION}: {page.injections[0]}"
+    if "walled" in page.flags:
+        return "walled: there is hardly more than a request to sign in or accept something"
+    if verdict.score < floor:
+        return f"low_credibility: {verdict.score} ({', '.join(verdict.reasons)})"
+    return ""
 
 
 def _weighed(row: EvidenceRow, page: PageFacts, verdict: Credibility, asked: AssessWeb) -> EvidenceRow:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from citewell.domain.chat import ChatModel, Price
 from citewell.domain.errors import BadInput, Conflict
+from citewell.domain.notes import MAX_TOPICS, PAGE_SECONDS, PAGES_A_TOPIC
 from citewell.domain.runs import ModelChoice, ModelUse, RunProfile
 from citewell.domain.web import WebUse
 from citewell.models.chat import check_model
@@ -90,6 +91,8 @@ def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) 
 
 def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: Sequence[str] = ()) -> WebUse | None:
     """What a run of this profile may use of the web; None where the profile has nothing to do with it."""
+    if profile == "note":
+        return _note_web(settings)
     if profile not in ("chat", "deep", "report"):
         return None
     enabled(settings)  # what is turned on without what it needs is said before anything starts
@@ -110,6 +113,26 @@ def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: 
         allow=_sites(settings.web_allow),
         deny=(*_sites(settings.web_deny), *deny),
         model="" if model == EXTRACTIVE else model,
+    )
+
+
+def _note_web(settings: Settings) -> WebUse | None:
+    """What a run about a note may use: providers that are turned on, unless nothing may be asked outside."""
+    providers = tuple(one.provider.name for one in enabled(settings))
+    if not providers or settings.policy_external_data_request == "deny":
+        return None
+    reads = PAGES_A_TOPIC * MAX_TOPICS
+    return WebUse(
+        providers=providers,
+        loops=settings.agentic_research_deep_enabled,
+        max_loops=1,
+        max_reads=reads,
+        max_queries=2 * MAX_TOPICS,
+        max_bytes=settings.research_source_max_bytes * reads * 2,
+        fetch_seconds=min(PAGE_SECONDS, settings.research_source_fetch_timeout_seconds),
+        page_bytes=settings.research_source_max_bytes,
+        allow=_sites(settings.web_allow),
+        deny=_sites(settings.web_deny),
     )
 
 

@@ -142,7 +142,12 @@ def compute(action: Action) -> Observation:
         case ComposeSection():
             differing = disagreements_with(action.note, action.evidence)
             links = {one.source_key: one.markdown for one in action.links}
-            return SectionComposed(compose_section(action.findings, action.citations, differing, action.related, links))
+            return SectionComposed(
+                compose_section(
+                    *(action.findings, action.citations, differing, action.related, links),
+                    offered={one.topic: one.links for one in action.offered},
+                )
+            )
         case PlanBrief() | ReadBriefPlan() | DedupeItems() | TriageItems() | ReadTriage():
             return _gathered(action)
         case QuoteReport():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.domain.decisions import Decision, NoteWritten, TopicsChosen, TopicSkipped
+from citewell.domain.decisions import Decision, NoteWritten, SourceTurnedAway, TopicsChosen, TopicSkipped
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, StoreFull, Unavailable, WorkFailed
 from citewell.domain.notes import NoteResult
 from citewell.domain.runs import RunResult
@@ -20,7 +20,8 @@ def note_result(result: RunResult, decisions: Sequence[Decision]) -> NoteResult:
     if outcome is None:
         raise _failure(result)
     chosen = next((one.topics for one in decisions if isinstance(one, TopicsChosen)), ())
-    skipped = tuple(f"{one.topic}: {one.why}" for one in decisions if isinstance(one, TopicSkipped))
+    skipped = [f"{one.topic}: {one.why}" for one in decisions if isinstance(one, TopicSkipped)]
+    skipped += [f"{one.source}: {one.reason}" for one in decisions if isinstance(one, SourceTurnedAway)]
     return NoteResult(
         path=outcome.path,
         topics_researched=outcome.topics_researched,
@@ -30,7 +31,7 @@ def note_result(result: RunResult, decisions: Sequence[Decision]) -> NoteResult:
         backup=outcome.backup,
         run_id=result.run_id,
         topics=chosen,
-        skipped=skipped,
+        skipped=tuple(dict.fromkeys(skipped)),
         warnings=result.warnings,
     )
 

@@ -59,7 +59,7 @@ PROFILES: dict[RunProfile, Budget] = {
         expansion_rows=0,
         repairs=0,
         rows=NOTES_A_TOPIC,
-        steps=40 + 8 * MAX_TOPICS,
+        steps=40 + 16 * MAX_TOPICS,
         parallel=8,
         stages=StageSeconds(planning=120, retrieval=180, inspection=30, synthesis=240, verification=90, trace=30),
     ),

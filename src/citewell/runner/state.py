@@ -27,7 +27,7 @@ from citewell.notes.composing import TopicFindings
 from citewell.runner.actions import Action, JudgedPair
 from citewell.runner.profiles import ANSWER_GRACE_SECONDS, SYNTHESIS_RESERVE_SECONDS
 from citewell.runner.report_state import ReportProgress
-from citewell.runner.web_state import WebProgress
+from citewell.runner.web_state import Candidate, WebProgress
 
 Phase = Literal["gathering", "writing", "everything"]
 PHASES: tuple[Phase, ...] = ("gathering", "writing", "everything")
@@ -59,6 +59,13 @@ class TopicWork:
     draft: Draft | None = None
     verification: Verification | None = None
     skipped: str = ""
+    # What the web is asked for it; empty: nothing.
+    asked: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    # Pages that were taken up for it, by their names, in the order in which they count.
+    tried: tuple[str, ...] = ()
+    # What its pages say, before it joins the pack.
+    passages: ResearchPack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ class NoteProgress:
     findings: tuple[TopicFindings, ...] = ()
     related: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    # Pages that were asked for, by their names: the key of each that counts, nothing for one that does not.
+    fetched: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from citewell.domain.ports import Clock
 from citewell.domain.web import PageFacts, SentRequest
+from citewell.readers.pages import shortened
 from citewell.runner.actions import (
     KeepSnippets,
     Observation,
@@ -84,6 +86,8 @@ class WebEffects:
     async def _read(self, action: ReadPage) -> Observation:
         reader = PageReader(self._guard, self._readers, action.seconds, action.max_bytes)
         page = await reader.read(action.url)
+        if action.max_chars is not None:
+            page = replace(page, read=shortened(page.read, action.max_chars))
         requests = tuple(SentRequest(one.host, one.sent, one.received) for one in page.fetched.requests)
         return PageKept(await asyncio.to_thread(self._kept, page), requests)
 

@@ -1,9 +1,9 @@
 """The `note` playbook: a note's topics, what other documents say of them, and a section written into the note. Pure.
 
-read the note → topics (a model, or its layout) → plan, search and prepare each, all topics at once → findings (a model
-writes, once for all topics or, deep, once a topic; without one, passages are quoted) → every sentence verified →
-links → the section → the file. A topic that fails is skipped and told; a stage that fails ends the run, and the note
-stays as it is. What else is to be searched for a topic, such as the web, joins in `_search`.
+read the note → topics (a model, or its layout) → plan and search each, all topics at once, in the corpus and, where it
+may be asked, on the web (`note_web`) → findings (a model writes, once for all topics or, deep, once a topic; without
+one, passages are quoted) → every sentence verified → links → the section → the file. A topic that fails is skipped and
+told; a stage that fails ends the run, and the note stays as it is.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ from citewell.domain.notes import (
 )
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Failure, Stage, StopReason
+from citewell.domain.web import FetchProblem
 from citewell.models.tokens import estimate_prompt
+from citewell.notes.composing import TopicFindings
 from citewell.notes.findings import MOST_FINDINGS
 from citewell.notes.merging import by_topic, held, merge_findings, related_keys
 from citewell.notes.prompting import topics_request, write_request
-from citewell.notes.topics import query_of
+from citewell.notes.topics import query_of, web_query_of
 from citewell.readers.written_sections import HEADING
 from citewell.runner import budgets
 from citewell.runner.actions import (
+    STAGE_TIMEOUT,
     Action,
     Ask,
     AskFailed,
@@ -56,23 +59,31 @@ from citewell.runner.actions import (
     NoteSeen,
     NotesLinked,
     Observation,
+    PageKept,
+    PagesRanked,
     PlanMade,
     Prepare,
     Prepared,
+    RankPages,
     ReadDraft,
     ReadNote,
+    ReadPage,
     ReadTopics,
     Replied,
     Retrieve,
     Retrieved,
+    SearchWeb,
     SectionComposed,
     SectionWritten,
     TextsKept,
     TopicsFound,
     Verified,
     Verify,
+    WebFailed,
+    WebSearched,
     WriteSection,
 )
+from citewell.runner.playbooks import note_web
 from citewell.runner.playbooks.answering import UNAVAILABLE
 from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.profiles import ANSWER_GRACE_SECONDS
@@ -82,12 +93,12 @@ from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
 # A model may be asked for topics once, and once more to mend a reply that cannot be read.
 MAX_TOPICS_ASKED = 2
 _TOPIC_SECONDS = 60.0
-_GATHERING = (ReadNote, ExtractTopics, ReadTopics, MakePlan, Retrieve)
+_GATHERING = (ReadNote, ExtractTopics, ReadTopics, MakePlan, Retrieve, SearchWeb, ReadPage)
 
 
 def opening(state: RunState) -> Transition:
     """A run about a note begins with the note."""
-    return Transition(state, (ReadNote(_task(state)),))
+    return Transition(note_web.opened(state), (ReadNote(_task(state)),))
 
 
 def observed(state: RunState, observation: Observation, action: Action) -> Transition:
@@ -106,6 +117,10 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             return _went(replace(state, queries_tried=tried), action, lambda work: replace(work, plan=plan))
         case Retrieved(pack=pack):
             return _found(state, pack, action)
+        case WebSearched() | PageKept() | WebFailed():
+            return _outside(state, observation, action)
+        case PagesRanked(pack=pack):
+            return _went(state, action, lambda work: note_web.with_passages(state, work, pack))
         case Prepared(prepared=prepared):
             return _went(state, action, lambda work: replace(work, prepared=prepared))
         case Drafted(draft=draft):
@@ -150,8 +165,13 @@ def _chosen(state: RunState, topics: tuple[NoteTopic, ...], error: str, action: 
         return _stopped(state, Failure("plan", "bad_reply", f"The model's topics could not be read: {error}."))
     title = _note(state).title
     named = {query_of(topic, title): topic for topic in topics[:MAX_TOPICS]}
-    work = tuple(TopicWork(topic, query) for query, topic in named.items())
-    decision = TopicsChosen(tuple(named.values()), "model" if isinstance(action, ReadTopics) else "engine")
+    chosen = tuple(named.values())
+    is_asked = state.web is not None
+    work = tuple(
+        TopicWork(topic, query, asked=web_query_of(topic, chosen, title) if is_asked else "")
+        for query, topic in named.items()
+    )
+    decision = TopicsChosen(chosen, "model" if isinstance(action, ReadTopics) else "engine")
     return _advance(replace(state, note=replace(state.note, work=work))).after(decision)
 
 
@@ -163,11 +183,15 @@ def _advance(state: RunState) -> Transition:
         return waiting(state)
     live = _live(state)
     if not live:
-        return _nothing(state)
+        return _without_findings(state)
     if unplanned := [one for one in live if one.plan is None]:
         return Transition(state, tuple(_plan(state, one) for one in unplanned))
     if unsearched := [one for one in live if one.pack is None]:
-        return Transition(state, tuple(action for one in unsearched for action in _search(state, one)))
+        return _search(state, unsearched)
+    if ranks := note_web.ranks(state, live):
+        return Transition(state, ranks)
+    if empty := [one for one in live if one.pack is not None and not one.pack.evidence]:
+        return _found_nothing(state, empty)
     if unprepared := [one for one in live if one.prepared is None]:
         return Transition(state, tuple(_prepare(state, one, len(live)) for one in unprepared))
     return _write(state, live) or _link(state)
@@ -179,10 +203,40 @@ def _plan(state: RunState, work: TopicWork) -> Action:
     return MakePlan(work.query, request.filters, limits, None, False)
 
 
-def _search(state: RunState, work: TopicWork) -> tuple[Action, ...]:
-    """What is searched for a topic once it is planned."""
-    assert work.plan is not None
-    return (Retrieve(work.query, work.plan, 1, state.request.semantic),)
+def _search(state: RunState, work: list[TopicWork]) -> Transition:
+    """The corpus and the web for all topics, at the same time."""
+    look_ups = [Retrieve(one.query, one.plan, 1, state.request.semantic) for one in work if one.plan is not None]
+    after, searches, decisions = note_web.searches(state, work)
+    return Transition(after, (*look_ups, *searches), decisions)
+
+
+def _outside(state: RunState, seen: WebSearched | PageKept | WebFailed, action: Action) -> Transition:
+    """Something came of the web, or failed to: read what can be read now."""
+    assert isinstance(action, (SearchWeb, ReadPage))
+    match seen:
+        case WebSearched():
+            assert isinstance(action, SearchWeb)
+            after, decisions = note_web.searched(state, action, seen)
+        case PageKept():
+            assert isinstance(action, ReadPage)
+            after, decisions = note_web.page_kept(state, action, seen)
+        case WebFailed():
+            after, decisions = note_web.failed(state, action, seen)
+    after, reads = note_web.next_reads(after)
+    if reads or after.open:
+        return Transition(after, (*after.open, *reads), decisions)
+    return _advance(after).after(*decisions)
+
+
+def _found_nothing(state: RunState, work: list[TopicWork]) -> Transition:
+    """Neither the corpus nor a page that was read has anything on these topics."""
+    offers = {one.topic for one in note_web.offered(state)}
+    decisions: list[Decision] = []
+    for one in work:
+        why = "nothing was found but pages that were not read" if one.topic in offers else "nothing was found"
+        state = _with(state, one, replace(one, skipped=why))
+        decisions.append(TopicSkipped(one.topic.topic, why))
+    return _advance(state).after(*decisions)
 
 
 def _found(state: RunState, pack: ResearchPack, action: Action) -> Transition:
@@ -191,8 +245,12 @@ def _found(state: RunState, pack: ResearchPack, action: Action) -> Transition:
     rows = tuple(row for row in pack.evidence if row.source_key != itself)[:NOTES_A_TOPIC]
     kept = replace(pack, evidence=rows, exact_tag_evidence=())
     seen = dict.fromkeys((*state.retrieved_keys, *(row.source_key for row in rows)))
-    why = "" if rows else "nothing was found"
-    return _went(replace(state, retrieved_keys=tuple(seen)), action, lambda work: replace(work, pack=kept, skipped=why))
+
+    def found(work: TopicWork) -> TopicWork:
+        # Where the web is asked too, it may have what the corpus lacks.
+        return replace(work, pack=kept, skipped="" if rows or work.asked else "nothing was found")
+
+    return _went(replace(state, retrieved_keys=tuple(seen)), action, found)
 
 
 def _prepare(state: RunState, work: TopicWork, shared_by: int) -> Action:
@@ -326,17 +384,27 @@ def _link(state: RunState) -> Transition:
     packs = [one.pack for one in work if one.pack is not None]
     prepared = merge_prepared(note.title, [one.prepared for one in work if one.prepared])
     cited = {citation.source_key for citation in merged.verification.citations}
-    related = related_keys(packs, frozenset({*cited, *note.linked_keys, note.source_key or ""}))
+    pages = {page.source_key for page in state.web.pages} if state.web is not None else set()
+    related = related_keys(packs, frozenset({*cited, *pages, *note.linked_keys, note.source_key or ""}))
     after = replace(
         state,
-        note=replace(state.note, findings=merged.findings, related=related),
+        note=replace(state.note, findings=_with_offers(state, merged.findings), related=related),
         pack=merge_packs(packs),
         prepared=prepared,
         draft=merged.draft,
         verification=merged.verification,
     )
     keys = dict.fromkeys((*(source.source_key for source in prepared.sources), *related))
-    return Transition(after, (LinkNotes(_task(state), tuple(keys)),))
+    return Transition(after, (LinkNotes(_task(state), tuple(key for key in keys if key not in pages)),))
+
+
+def _with_offers(state: RunState, findings: tuple[TopicFindings, ...]) -> tuple[TopicFindings, ...]:
+    """The findings, and among them in the note's order the topics for which there are only pages to be offered."""
+    if not (offers := {one.topic for one in note_web.offered(state)}):
+        return findings
+    found = {one.topic: one for one in findings}
+    topics = [one.topic for one in state.note.work if one.topic in found or one.topic in offers]
+    return tuple(found.get(topic) or TopicFindings(topic, (), is_quoted=True) for topic in topics)
 
 
 def _findings(state: RunState) -> list[tuple[NoteTopic, Verification, Draft]]:
@@ -355,7 +423,9 @@ def _compose(state: RunState, links: tuple[NoteLink, ...]) -> Transition:
     assert state.verification is not None
     evidence = tuple(one.prepared for one in state.note.work if one.prepared is not None)
     compose = ComposeSection(
-        *(_note(state), state.note.findings, state.verification.citations, evidence, state.note.related, links)
+        *(_note(state), state.note.findings, state.verification.citations, evidence, state.note.related),
+        links=(*links, *note_web.page_links(state)),
+        offered=note_web.offered(state),
     )
     return Transition(state, (compose,))
 
@@ -372,7 +442,8 @@ def _written(state: RunState, change: NoteChange) -> Transition:
     decision = _outcome(state, change)
     texts = dict.fromkeys((one.source_key, one.span.content_hash) for one in state.verification.citations)
     if not texts:
-        return _ended(state, "enough_evidence").after(decision)
+        has_evidence = state.prepared is not None and bool(state.prepared.sources)
+        return _ended(state, "enough_evidence" if has_evidence else "no_evidence").after(decision)
     return Transition(state, (KeepTexts(tuple(texts)),), (decision,))
 
 
@@ -386,6 +457,11 @@ def _outcome(state: RunState, change: NoteChange) -> NoteWritten:
 
 
 # How it ends
+
+
+def _without_findings(state: RunState) -> Transition:
+    """Nothing to say: pages that were found may still be offered."""
+    return _link(state) if note_web.offered(state) else _nothing(state)
 
 
 def _nothing(state: RunState) -> Transition:
@@ -408,7 +484,19 @@ def _stopped(state: RunState, failure: Failure) -> Transition:
 
 def failed(state: RunState, action: Action, failure: Failure) -> Transition:
     """What a failed action means: a topic is skipped, a stage that serves all of them ends the run."""
+    if isinstance(action, (SearchWeb, ReadPage)):
+        problem: FetchProblem = "timeout" if failure.code == STAGE_TIMEOUT else "other"
+        return _outside(state, WebFailed(problem, failure.message), action)
+    if isinstance(action, RankPages):
+        lost = ActionGivenUp(failure.stage, failure.code, failure.message)
+        return _went(_warned(state, "web_page_failed"), action, _without_pages).after(lost)
     return _lost(_given_up(state, action) if isinstance(action, Ask) else state, action, failure)
+
+
+def _without_pages(work: TopicWork) -> TopicWork:
+    """A topic of which the pages cannot be looked through: the corpus speaks alone."""
+    assert work.pack is not None
+    return replace(work, passages=replace(work.pack, evidence=()))
 
 
 def _lost(state: RunState, action: Action, failure: Failure) -> Transition:
@@ -468,7 +556,7 @@ def _went(state: RunState, action: Action, change: Callable[[TopicWork], TopicWo
     decisions = (TopicSkipped(changed.topic.topic, changed.skipped),) if changed.skipped else ()
     if work is state.note.whole:
         after = replace(state, note=replace(state.note, whole=changed))
-        return (_nothing(after) if changed.skipped else _advance(after)).after(*decisions)
+        return (_without_findings(after) if changed.skipped else _advance(after)).after(*decisions)
     return _advance(_with(state, work, changed)).after(*decisions)
 
 
@@ -476,7 +564,7 @@ def _work_of(state: RunState, action: Action) -> TopicWork | None:
     """The topic an action was for; what a model writes of all topics is one work of its own."""
     whole = state.note.whole
     match action:
-        case MakePlan() | Retrieve():
+        case MakePlan() | Retrieve() | RankPages():
             return next((one for one in state.note.work if one.query == action.question), None)
         case Prepare():
             return next((one for one in state.note.work if one.pack is action.pack), None)

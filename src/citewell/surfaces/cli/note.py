@@ -42,8 +42,9 @@ def note(
     """Find out what your other notes and sources say of what a note is about, and write it into the note.
 
     The note gets a section `## Research`, or a new one in its place: findings by topic, each with its source, and where
-    a source disagrees with the note. Everything else in the file stays as it is, byte for byte, and so does what you
-    write into the section. The note must lie in a folder that was added. A backup is kept outside of it.
+    a source disagrees with the note. Where CITEWELL_SEARCH names providers, they are asked for its topics by name, and
+    --depth deep reads and quotes what they find. Everything else in the file stays as it is, byte for byte, and so does
+    what you write into the section. The note must lie in a folder that was added. A backup is kept outside of it.
 
     \b
     Examples:
@@ -85,7 +86,7 @@ def _print(result: NoteResult, *, undone: bool) -> None:
         print_text(f"{result.preview} …" if len(result.preview) == PREVIEW_CHARS else result.preview)
     print_text()
     if not result.preview:
-        print_text("Nothing in your other notes speaks of its topics; the note is as it was.")
+        print_text("Nothing that was found speaks of its topics; the note is as it was.")
     elif result.diff is not None:
         print_text("Nothing was written.")
     elif result.changed:
