@@ -200,3 +200,20 @@ def test_a_wider_view_reads_a_misspelled_word_as_the_pack_did(engine: Engine, va
     add(engine, vault({"Guide.md": f"# Guide\n\n{filler}\n\nA welcoming tone helps.\n\n{filler}"}))
     (document,) = engine.get(["note:vault/guide"], query="welcomign guide", max_chars=400).documents
     assert "A welcoming tone helps." in document.text
+
+
+@pytest.mark.parametrize("written", ["foor", "bouth", "whiich"])
+def test_nobody_is_taken_to_mean_a_function_word(engine: Engine, vault: Write, written: str) -> None:
+    add(engine, vault({"Kettle.md": "The kettle is for both houses, which share a stove.", "Bath.md": "A bath."}))
+    for found in (engine.search(written).warnings, engine.search(f"{written} kettle").warnings):
+        assert not any(word in "".join(found) for word in ("'for'", "'both'", "'which'"))
+
+
+def test_a_word_of_a_title_or_an_alias_is_no_slip(engine: Engine, vault: Write) -> None:
+    notes: dict[str, str | bytes] = {
+        "Bouth.md": "A village.",
+        "Ann.md": "---\naliases: [Kettel]\n---\nShe makes stoves.",
+        "Kettle.md": "The kettle is on for both.",
+    }
+    add(engine, vault(notes))
+    assert engine.search("bouth").warnings == engine.search("kettel").warnings == ()

@@ -157,3 +157,43 @@ def test_an_answer_stays_short_however_long_the_list() -> None:
     shown = lines("What are the many things that are listed?", source(f"The many things listed:\n\n{items}", "Things"))
     assert sum(map(len, shown)) <= 1_200
     assert all(len(text) <= 400 for text in shown)
+
+
+def test_up_to_three_blocks_are_quoted_and_passages_of_one_block_count_once() -> None:
+    note = source(
+        "The winch is oiled in May, by Ole and his sons. The winch is oiled in June, where the boat is dry.\n\n"
+        "The winch is oiled in August, before the races begin.\n\nAt the yard the winch is oiled in October.\n\n"
+        "The winch is oiled in December, when nobody sails.\n",
+        "Winch",
+    )
+    checked = quoted("When is the winch oiled?", note)
+    assert len({one.span.start for one in checked.citations}) == 3
+
+
+def test_steps_that_are_explained_are_shown_from_the_first_one() -> None:
+    steps = source(
+        "## Directions\n\n1. Day 1: mix water and flour. Store it warm.\n2. Day 2: the starter should bubble. Feed it."
+        " If it has no bubbles yet, wait.\n3. Day 3: repeat the feeding. Be patient.\n4. Bake with the starter.\n",
+        "Sourdough starter",
+    )
+    checked = quoted("How do I make a sourdough starter?", steps)
+    assert checked.sentences[0].text.startswith("1. Day 1: mix water and flour.")
+    assert checked.sentences[-1].text.endswith("4. Bake with the starter.")
+
+
+def test_a_sentence_that_names_nothing_is_shown_with_the_title_or_heading_that_does() -> None:
+    editors = source("My favorite editor that I use to write code in.\n", "VS Code")
+    assert lines("What editor do I use to write code?", editors)[0] == (
+        "In “VS Code”: My favorite editor that I use to write code in."
+    )
+    under = source("# Books\n\n## Treatise on Efficacy\n\nMy favourite book of the year, without a doubt.\n", "Books")
+    checked = quoted("Which book was my favourite of the year?", under)
+    assert checked.sentences[0].text.startswith("In “Treatise on Efficacy”: My favourite book")
+    assert checked.sentences[0].verdict == "supported"
+
+
+def test_a_property_that_only_says_the_question_again_is_no_answer() -> None:
+    kyoto = source("---\ncategories: Places\n---\n", "Kyoto")
+    shrine = source("---\nloc: Kyoto\ncategories: Places\n---\n", "Fushimi Inari")
+    shown = lines("Which places in Kyoto did I save?", kyoto, shrine)
+    assert shown[0] == "In “Fushimi Inari”: loc: Kyoto"

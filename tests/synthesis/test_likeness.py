@@ -46,3 +46,12 @@ def test_only_the_best_passages_and_their_blocks_are_compared() -> None:
 
 def test_evidence_that_is_missing_is_not_compared() -> None:
     assert texts_to_compare(prepared(QUESTION, []), plan(QUESTION)) == ()
+
+
+def test_what_only_meaning_found_is_shown_where_nothing_answers() -> None:
+    question = "How much vacation do I get?"
+    ready = prepared(question, [source("# Absence\n\nEmployees accrue annual leave on each payday.\n", "Absence")])
+    texts = texts_to_compare(ready, plan(question))
+    draft = extract(ready, plan(question), Likeness(texts, tuple(0.3 for _ in texts)))
+    assert draft.refused
+    assert [one.quote for one in draft.nearest] == ["Employees accrue annual leave on each payday."]

@@ -15,6 +15,7 @@ from citewell.domain.queries import Filters, LexicalQuery, Term
 from citewell.domain.values import dataclass
 from citewell.retrieval.rows import term_chunks
 from citewell.text.folding import folded_text
+from citewell.text.language import is_function_word_anywhere
 from citewell.text.spelling import (
     LONG,
     LONGEST_ENDING,
@@ -133,7 +134,7 @@ def _as_written(store: CorpusReader, form: str, asked: str) -> _Written | None:
     """The word as texts write it, in the spelling nearest to what was asked; nothing where no text has it any more.
 
     The vocabulary has stems only. In a short one a slip changes a lot ("insect", "insert"), so its words have to be
-    spelled alike as well.
+    spelled alike as well. Nobody asks for "for" or "both": a function word is never what was meant.
     """
     written: dict[str, int] = {}
     for candidate in store.rank(LexicalQuery((Term(form, (form,)),)), Filters(), _TEXTS):
@@ -141,6 +142,8 @@ def _as_written(store: CorpusReader, form: str, asked: str) -> _Written | None:
         text = f"{document.title}\n{store.slice(document.content_hash, chunk.start, chunk.end)}"
         for word in find_words(text, (form,), document.language):
             spelled = folded_text(text[word.start : word.end])
+            if is_function_word_anywhere(spelled):
+                continue
             written.setdefault(spelled, distance(spelled, asked, len(asked)))
     if not written:
         return None

@@ -15,7 +15,8 @@ from itertools import pairwise, takewhile
 
 from citewell.domain.answers import Quote
 from citewell.synthesis.asking import Asked
-from citewell.synthesis.lead_ins import titled_lead_in
+from citewell.synthesis.checking.tokens import content_stems
+from citewell.synthesis.lead_ins import headed_lead_in, titled_lead_in
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.quoted_blocks import QuotedBlock, block_at
 from citewell.synthesis.topic import leans_back, reverses
@@ -28,7 +29,15 @@ MAX_UNIT_CHARS = 1_000
 _AROUND_CHARS = 400
 _PROSE = ("sentence", "line", "item")
 _MARK = re.compile(r"[ \t>]*([-*+•‣◦]|\d{1,3}[.)])[ \t]+")
+# A sentence that says what something is and leaves it to its title to name it.
+_DESCRIBES = re.compile(
+    r"(?:my|our|an?|one of|this is|it is|it's|the (?:best|only|most|main|favou?rite))\s", re.IGNORECASE
+)
+# A capital inside of it, a figure, something quoted: it names something itself.
+_NAMES = re.compile(r"(?<![.!?:] )\b[A-HJ-Z]\w|\d|[\"“`«]")
 _MOSTLY, _AS_WELL = 0.5, 0.95
+# So many steps are a list, though each goes on for so many sentences.
+_STEPS, _EXPLAINED = 3, 4
 # Kinds of questions that a list answers as a whole, and not by one of its items.
 _WANT_ALL = frozenset({"list", "how", "compare", "why"})
 
@@ -78,6 +87,23 @@ def pieces_of(unit: AnswerUnit) -> list[Piece]:
             else:
                 found.append(piece)
     return found
+
+
+def named_above(asked: Asked, unit: AnswerUnit) -> str:
+    """The engine's words that name what a unit is about, where it says only what that is.
+
+    "My favorite editor that I use to write code in." answers which editor only under its title, VS Code.
+    """
+    best = unit.best
+    asks_name = asked.kind in ("what", "who") and not asked.defines and best.kind in _PROSE
+    is_one = asks_name and _DESCRIBES.match(best.shown) and content_stems(" ".join(asked.attributes))
+    if not is_one or not is_one <= content_stems(best.shown) or _NAMES.search(best.shown, 1):
+        return ""
+    said = content_stems(f"{asked.text} {unit.text}")
+    heading = best.heading.rpartition(" › ")[2]
+    if heading and not content_stems(heading) <= said:
+        return headed_lead_in(heading)
+    return titled_lead_in(best.source) if not content_stems(best.source.title) <= said else ""
 
 
 def _joins(unit: AnswerUnit, last: Piece, piece: Piece) -> bool:
@@ -148,9 +174,7 @@ def _listed(
     before = [one for one in inside if one.start < block.body]
     leads = passage.start < block.body and passage is before[-1]
     wanted = passage.start >= block.body and (asked.kind in _WANT_ALL or asked.plural)
-    # Minutes and chapters that are numbered are no list: what stands between their numbers is prose.
-    is_list = sum(one.kind in ("item", "code") for one in items) >= _MOSTLY * len(items)
-    if not items or not is_list or not (leads or wanted):
+    if not items or not (leads or wanted) or not _is_list(items, asked):
         return []
     # Steps are wanted whole, though one of them may name the goal.
     branch = _named_branch(items, own) if asked.kind != "how" else []
@@ -161,6 +185,17 @@ def _listed(
     if wanted and asked.kind != "how" and said > 0 and passage in matching and 1 < len(matching) < len(items):
         return matching
     return [*before[-1:], *items]
+
+
+def _is_list(items: Sequence[Passage], asked: Asked) -> bool:
+    """Minutes and chapters that are numbered are no list: what stands between their numbers is prose.
+
+    A step may be explained in a few sentences.
+    """
+    marked = sum(one.kind in ("item", "code") for one in items)
+    if marked >= _MOSTLY * len(items):
+        return True
+    return asked.kind == "how" and marked >= _STEPS and len(items) <= _EXPLAINED * marked
 
 
 def _named_branch(items: Sequence[Passage], own: Mapping[int, float]) -> list[Passage]:

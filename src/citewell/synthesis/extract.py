@@ -15,7 +15,7 @@ from citewell.domain.answers import Draft, DraftSentence, Likeness, NearestPassa
 from citewell.domain.documents import Span
 from citewell.domain.evidence import LIKELY, Answerability, Context
 from citewell.domain.queries import QueryPlan
-from citewell.synthesis.answer_units import AnswerUnit, Piece, pieces_of, unit_of
+from citewell.synthesis.answer_units import AnswerUnit, Piece, named_above, pieces_of, unit_of
 from citewell.synthesis.answer_values import speaks_of_its_day
 from citewell.synthesis.asking import Asked, asked
 from citewell.synthesis.confidence import confidence
@@ -37,7 +37,7 @@ MAX_NEAREST = 3
 MAX_ANSWER_CHARS = 1_150
 _CONSIDERED = 40
 # How near to the best a further passage must come to be worth showing: by words, and with meaning, which all have.
-_WORTH_A_BLOCK, _WORTH_BY_MEANING = 0.75, 0.88
+_WORTH_A_BLOCK, _WORTH_BY_MEANING = 0.75, 0.8
 # The same for one of another source that lacks a word of the question, where the best has them all.
 _AS_GOOD = 0.88
 # A value of the kind that is asked for, and not only something like it.
@@ -50,6 +50,8 @@ _ANSWERS_TOO = 0.7
 class _Chosen:
     unit: AnswerUnit
     is_outdated: bool = False
+    # The engine's words that name what it is about, where it does not do so itself.
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +130,21 @@ def _answer(part: Asked, reading: Reading, told: _Told, *, alone: bool) -> _Foun
     for one in every:
         scored.setdefault(one.passage.source.n, []).append(one)
     chosen: list[_Chosen] = []
-    for one in _worth_showing(ranked, MAX_BLOCKS if alone else 2):
+    for one in _worth_showing(ranked):
         n = one.passage.source.n
         own = {other.passage.start: other.own for other in scored[n]}
         unit = unit_of(one.passage, sources[n], part, own, says_all=_says_all(one, part))
+        is_listed = part.kind == "list" and bool(chosen) and len(chosen[0].unit.passages) > 1
+        if is_listed and one.passage.kind not in ("item", "row"):
+            continue  # beside the list that is asked for, a sentence is something else
         if not any(_overlap(unit, other.unit) for other in chosen):
-            chosen.append(_Chosen(unit))
+            chosen.append(_Chosen(unit, about=named_above(part, unit)))
         old = outdated.get(_place(one.passage))
         if old is not None and one is ranked[0]:
             earlier = unit_of(old.passage, sources[old.passage.source.n], part, says_all=True)
             chosen.append(_Chosen(earlier, is_outdated=True))
+        if len(chosen) >= (MAX_BLOCKS if alone else 2):
+            break
     return _Found(tuple(chosen), tuple(ranked), likely)
 
 
@@ -154,12 +161,12 @@ def _as_overview(found: _Found, reading: Reading) -> _Found:
     return replace(found, chosen=tuple(_Chosen(unit) for unit in units)) if units else found
 
 
-def _worth_showing(ranked: Sequence[Scored], most: int) -> list[Scored]:
+def _worth_showing(ranked: Sequence[Scored]) -> Iterator[Scored]:
     """The best passage, and those that come near it and contradict nothing that is asked."""
     best = ranked[0]
     worth = _WORTH_A_BLOCK if best.near is None else _WORTH_BY_MEANING
-    near = [one for one in ranked[1:] if one.score >= worth * best.score and _may_stand_beside(one, best)]
-    return [best, *near][:most]
+    yield best
+    yield from (one for one in ranked[1:] if one.score >= worth * best.score and _may_stand_beside(one, best))
 
 
 def _may_stand_beside(one: Scored, best: Scored) -> bool:
@@ -252,7 +259,8 @@ def _sentence(one: _Chosen, piece: Piece, *, is_first: bool) -> DraftSentence:
         for quote in quotes[1:]
         if not block.start <= quote.start <= quote.end <= block.end
     )
-    return DraftSentence(f"{outdated}{dated}{piece.text}", "claim", quotes, block=block, context=context)
+    about = one.about if is_first and not dated else ""
+    return DraftSentence(f"{outdated}{dated}{about}{piece.text}", "claim", quotes, block=block, context=context)
 
 
 def _refusal(plan: QueryPlan, likely: Answerability, ranked: Sequence[Scored]) -> Draft:
@@ -278,13 +286,13 @@ def _in_another_language(plan: QueryPlan, ranked: Sequence[Scored]) -> str:
 
 
 def _nearest(ranked: Sequence[Scored]) -> Iterator[NearestPassage]:
-    """The best passages, of different blocks, each with a word of the question of its own."""
+    """The best passages, of different blocks: each has a word of the question, or was compared with it in meaning."""
     seen: set[tuple[str, int]] = set()
     for one in sorted(ranked, key=lambda scored: scored.order):
         source = one.passage.source
         unit = AnswerUnit(one.passage, (one.passage,))
         block = quote_at(source, *unit.block)
-        if one.coverage <= 0 or (block.source_key, block.start) in seen:
+        if (one.coverage <= 0 and one.near is None) or (block.source_key, block.start) in seen:
             continue
         seen.add((block.source_key, block.start))
         span = Span(source.span.chunk_id, block.start, block.end, block.content_hash)

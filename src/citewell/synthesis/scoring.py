@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from citewell.domain.documents import DERIVED_ROLES
 from citewell.synthesis.answer_values import DECIDING, value_strength
 from citewell.synthesis.asking import Asked
+from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.passages import Passage
 from citewell.synthesis.reading import Reading, ReadPassage
 from citewell.synthesis.topic import Topic, TopicTerm, bag_of, leans_back
@@ -28,6 +29,7 @@ _DEFINES = re.compile(
     r"\b(?:is|was|are|were|became|known as|called|means|refers to|stands for)\b|^[^,]{3,60}, (?:an?|the) "
 )
 _WIKILINK = re.compile(r"\[\[[^\[\]\n]{1,200}\]\],?")
+_FIGURES = re.compile(r"\d+")
 _POINTER = re.compile(r"^(?:see|cf\.?|interview|source|background|more|link)\b|https?://\S+$")
 
 
@@ -97,8 +99,9 @@ class Scored:
 
 def score_passages(asked: Asked, reading: Reading) -> list[Scored]:
     """Every passage that can answer, best first."""
-    scored = [_scored(asked, reading, one) for one in reading.read if _can_answer(one.passage)]
-    return sorted(scored, key=lambda one: one.order)
+    said = content_stems(asked.text)
+    passages = (one for one in reading.read if _can_answer(one.passage) and not _echoes(asked, said, one.passage))
+    return sorted((_scored(asked, reading, one) for one in passages), key=lambda one: one.order)
 
 
 def _can_answer(passage: Passage) -> bool:
@@ -108,6 +111,19 @@ def _can_answer(passage: Passage) -> bool:
     if (len(passage.shown) <= 3 and passage.kind != "code") or _POINTER.search(folded_text(passage.shown)):
         return False
     return passage.kind in ("property", "code", "item") or not _is_index(passage)
+
+
+def _echoes(asked: Asked, said: Set[str], passage: Passage) -> bool:
+    """Whether a property only says again what is asked: `categories: Places` in "Kyoto", asked for places in Kyoto.
+
+    For yes or no, and for a definition, that may be the answer.
+    """
+    if asked.kind == "yes_no" or asked.defines or passage.kind != "property":
+        return False
+    stated = passage.shown.partition(":")[2]
+    if not set(_FIGURES.findall(stated)) <= set(_FIGURES.findall(asked.text)):
+        return False
+    return content_stems(f"{passage.source.title} {stated}") <= said
 
 
 def _is_index(passage: Passage) -> bool:

@@ -22,7 +22,7 @@ from citewell.surfaces.cli.progress import progress_line
 _OUTCOMES = {
     "enough_evidence": "answered",
     "no_evidence": "not found",
-    "weak_evidence_budget_exhausted": "not found",
+    "weak_evidence_budget_exhausted": "answered, weakly",
     "synthesis_unavailable": "no model",
     "planner_failed_deterministic_used": "answered",
 }
