@@ -27,6 +27,12 @@ Example:
     passage: Lomax was acquired by Brightwell.
     verdict: contradicted
     reason:  the quote has the two sides of 'acquired' the other way round
+
+Example:
+    claim:   Take the ferry A → B at noon.
+    passage: Take the ferry B → A at noon.
+    verdict: contradicted
+    reason:  the quote has the two sides of '→' the other way round
 """
 
 from __future__ import annotations
@@ -129,15 +135,23 @@ def _cuts(
     for pattern, in_order in patterns:
         for match in pattern.finditer(folded):
             at = sentence.start + match.start()
-            counting = [one for one in sentence.tokens if carries_meaning(one)]
-            before = frozenset(close.get(one.stem, one.stem) for one in counting if one.end <= at)
             after = at + len(match.group())
+            counting = [one for one in sentence.tokens if carries_meaning(one)]
+            if kind == "to" and len(letters := _letters_beside(sentence.tokens, at, after)) == 2:
+                counting = letters
+            before = frozenset(close.get(one.stem, one.stem) for one in counting if one.end <= at)
             behind = frozenset(close.get(one.stem, one.stem) for one in counting if one.start >= after)
             if kind == "than" and _DOWN.search(folded) and not _UP.search(folded):
                 before, behind = behind, before
             if before and behind:
                 found.append(_Cut(match.group(), *((before, behind) if in_order else (behind, before))))
     return found
+
+
+def _letters_beside(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
+    """The capitals beside an arrow that stand for places or steps: A → B."""
+    beside = [*[one for one in tokens if one.end <= start][-1:], *[one for one in tokens if one.start >= end][:1]]
+    return [one for one in beside if len(one.folded) == 1 and one.is_capital]
 
 
 def _meets(mine: _Cut, other: _Cut) -> bool:

@@ -1,8 +1,8 @@
 """Signs that carry meaning beside a number: minus, comparisons, currencies, exponents, percentage points. Pure.
 
 The same digits with another sign are another value: −5 °C is not 5 °C, < 3 is not > 3, €40 is not $40, 10⁶ is not
-10³, a rise by 2 percentage points is no rise by 2 %. A claim may state less than the sentence: "at least 5" where it
-says 5 or more than 5.
+10³, a rise by 2 percentage points is no rise by 2 %, and 5 % is not 5. A claim may state less than the sentence:
+"at least 5" where it says 5 or more than 5.
 
 Example:
     claim:   At night it fell to -5 °C.
@@ -16,6 +16,12 @@ Example:
     reason:  the quote has '−5 °C' where this has '5 °C'
 
 Example:
+    claim:   The rate rose by 5.
+    passage: The rate rose by 5 % in May.
+    verdict: unsupported
+    reason:  the quote has '5 %' where this has '5'
+
+Example:
     claim:   The ticket costs $40.
     passage: The ticket costs €40.
     verdict: contradicted
@@ -25,7 +31,7 @@ Example:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
@@ -86,6 +92,12 @@ _PROVES = frozenset(
 _OPPOSED = frozenset([(">", "<"), ("<", ">"), ("≥", "≤"), ("≤", "≥"), (">", "≤"), ("≤", ">"), ("<", "≥"), ("≥", "<")])
 _REACH = 28
 _MOST = 400
+# `5 %`, `5 percent`, and the first number of `5 to 10 %`.
+_PERCENT = re.compile(
+    r"(?:\s?(?:-|–|to|and|or|bis|und|oder|à|et|ou)\s?\d+(?:[.,]\d+)?)?[\s-]?(?:%|per ?cent|prozent|pour ?cent)"
+)
+# A header or a label says that the numbers below it are shares.
+_SHARES = re.compile(r"(?<![\d\s])\s?%|\bper ?cent(?:age)?s?\b|\bprozent|\bpourcent")
 _HALF_DAY = re.compile(r"(?::\d\d)?\s?([ap])\.?m\b")
 
 
@@ -99,6 +111,7 @@ class Signed:
     money: str
     power: str
     points: bool
+    percent: bool
     half_day: str
     written: str
     start: int
@@ -134,6 +147,7 @@ def signed_numbers(text: str) -> tuple[Signed, ...]:
                 money=money,
                 power=power,
                 points="point" in after or "punkt" in after,
+                percent=_PERCENT.match(folded, match.end("digits")) is not None,
                 half_day=_half_of_day(folded, match.end("digits")),
                 written=text[start : match.end()].strip(),
                 start=start,
@@ -178,9 +192,12 @@ class SignDifference:
 def other_sign(said: str, quoted: str) -> SignDifference | None:
     """The first number of the claim that the quote has only with other signs."""
     told = signed_numbers(quoted)
+    shares = any(_SHARES.search(text.lower()) for text in (said, quoted))
     for one in signed_numbers(said):
         same = [other for other in told if other.digits == one.digits]
-        if not same or any(_agrees(other, one) for other in same):
+        if not same or any(
+            _agrees(other if not shares else replace(other, percent=one.percent), one) for other in same
+        ):
             continue
         nearest = min(same, key=lambda other: (_differences(other, one), other.start))
         opposed = (
@@ -202,6 +219,7 @@ def _agrees(told: Signed, said: Signed) -> bool:
         and (told.money == said.money or not (told.money and said.money))
         and told.power == said.power
         and told.points == said.points
+        and told.percent == said.percent
         and not _is_other_half(told, said)
     )
 

@@ -16,6 +16,12 @@ Example:
     reason:  the quote has 'may' where this has 'must'
 
 Example:
+    claim:   The museum opened on Monday.
+    passage: The museum will open on Monday.
+    verdict: unsupported
+    reason:  the quote limits this by 'will'
+
+Example:
     claim:   The ferry reached the island.
     passage: The ferry almost reached the island.
     verdict: unsupported
@@ -37,9 +43,9 @@ from citewell.text.folding import folded_text
 # Classes of which one stands for another without saying the same: must for may.
 _STRENGTHS = ("must", "should", "may", "will")
 # What a claim may leave out and still be proven.
-_DROPPABLE = frozenset(("only", "all", "first", "will", "because", "before", "after"))
+_DROPPABLE = frozenset(("only", "all", "first", "because", "before", "after"))
 # What a claim may add to what is proven without it.
-_ADDABLE = frozenset(("may", "some", "guess", "told", "past", "imagined", "will"))
+_ADDABLE = frozenset(("may", "some", "guess", "told", "past", "imagined"))
 # What limits a statement also from behind it, up to the end of the sentence.
 _TRAILING = frozenset(("if",))
 # `…, he lied.`: so many words behind it.
