@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,11 +16,13 @@ from citewell.settings import Settings
 
 @pytest.mark.slow
 def test_a_watched_folder_is_followed_until_ctrl_c(tmp_path: Path) -> None:
+    """What appears is searchable, and encoded before the next change is told."""
     vault, data = tmp_path / "vault", tmp_path / "data"
     vault.mkdir()
     (vault / "a.md").write_text("The first kettle.", "utf-8")
     command = [sys.executable, "-m", "citewell", "--data-dir", str(data), "add", str(vault), "--watch"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    env = {**os.environ, "CITEWELL_EMBEDDINGS": "on"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=env)
     assert process.stderr is not None
     try:
         assert "1 new" in process.stderr.readline()
@@ -35,4 +38,5 @@ def test_a_watched_folder_is_followed_until_ctrl_c(tmp_path: Path) -> None:
         process.stderr.close()
     engine = Engine(Settings(data_dir=data))
     assert [row.source_key for row in engine.search("kettle").results] == ["note:vault/b"]
+    assert engine.corpus.vectors.coverage().encoded == 1
     engine.close()

@@ -18,6 +18,7 @@ import uvicorn
 from citewell.domain.errors import BadInput, Unavailable
 from citewell.public import Citewell
 from citewell.surfaces.api.app import MountedApp, create_app
+from citewell.surfaces.api.encoding import BackgroundEncoding
 from citewell.surfaces.api.operations import ServerState
 from citewell.surfaces.api.protocol import GuardedProtocol
 from citewell.surfaces.api.security import Gatekeeper, called_by, is_loopback
@@ -111,9 +112,12 @@ def serve(
     sys.setswitchinterval(_SWITCH_SECONDS)
     # Not asyncio.run: at the end it would wait for threads that wait for a lock.
     loop = asyncio.new_event_loop()
+    encoding = BackgroundEncoding(cw)
+    encoding.start()
     try:
         loop.run_until_complete(server.serve([listening]))
     finally:
+        encoding.stop()
         loop.close()
         listening.close()
 
