@@ -99,6 +99,8 @@ class PreparedSynthesis:
     unseen_terms: tuple[str, ...] = ()
     # Words of the question that nothing has, and what they are read as: `lnes` as `lines`.
     read_as: dict[str, str] = field(default_factory=dict)
+    # The languages of the corpus, where the question is in none of them.
+    other_languages: tuple[str, ...] = ()
     # Sources of which passages were kept from a hosted model, because a secret seems to stand in them.
     withheld_source_keys: tuple[str, ...] = ()
 

@@ -39,6 +39,8 @@ class Coverage:
     missing_concepts: tuple[str, ...]
     recall_note: str
     answerability: Answerability | None = None
+    # The languages of the corpus, where the question is in none of them.
+    other_languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

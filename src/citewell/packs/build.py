@@ -105,6 +105,7 @@ class PackBuilder:
             chunks=chunks,
             term_chunks=counts,
             notes=[f"{spelling}." for spelling in spelled.spellings],
+            languages=languages,
         )
         pack = ResearchPack(
             question=question,

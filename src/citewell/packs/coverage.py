@@ -9,6 +9,7 @@ from citewell.domain.counts import CorpusMatches, TagCount
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import Coverage
 from citewell.domain.queries import QueryPlan
+from citewell.text.question_language import question_language
 
 TOP_TAGS = 12
 NO_DIRECT_EVIDENCE = "No direct evidence"
@@ -25,6 +26,7 @@ def coverage(
     chunks: int,
     term_chunks: dict[str, int],
     notes: Sequence[str] = (),
+    languages: Sequence[str] = (),
 ) -> Coverage:
     """The coverage of a pack; `notes` are further sentences about how it was searched."""
     direct = [row for row in rows if row.related_to is None]
@@ -46,7 +48,14 @@ def coverage(
         topic_edges=0,
         missing_concepts=missing,
         recall_note=" ".join((recall_note(plan, direct, matches, missing, eligible, corpus), *notes)),
+        other_languages=_other_languages(plan.text_query, languages),
     )
+
+
+def _other_languages(question: str, languages: Sequence[str]) -> tuple[str, ...]:
+    """The languages of the corpus, where the question is in none of them."""
+    asked_in = question_language(question)
+    return tuple(languages) if asked_in is not None and asked_in not in languages else ()
 
 
 def missing_concepts(plan: QueryPlan, rows: Sequence[EvidenceRow]) -> tuple[str, ...]:

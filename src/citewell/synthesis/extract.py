@@ -83,7 +83,7 @@ def extract(
     if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
         return _refusal(plan, Answerability(0.0, ("the question names nothing to look for",)), ())
     if not prepared.sources:
-        return _refusal(plan, Answerability(0.0, ("no evidence",)), ())
+        return _refusal(plan, Answerability(0.0, ("no evidence",)), (), prepared.other_languages)
     reading = read_evidence(prepared, plan)
     parts = asked(plan.text_query)
     alone = len(parts) == 1
@@ -93,7 +93,8 @@ def extract(
     likely = max((one.likely for one in found), key=lambda one: one.probability)
     chosen = [one for part in found for one in part.chosen]
     if not chosen:
-        return _refusal(plan, likely, [scored for part in found for scored in part.ranked])
+        ranked = [scored for part in found for scored in part.ranked]
+        return _refusal(plan, likely, ranked, prepared.other_languages)
     return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
 
 
@@ -263,26 +264,26 @@ def _sentence(one: _Chosen, piece: Piece, *, is_first: bool) -> DraftSentence:
     return DraftSentence(f"{outdated}{dated}{about}{piece.text}", "claim", quotes, block=block, context=context)
 
 
-def _refusal(plan: QueryPlan, likely: Answerability, ranked: Sequence[Scored]) -> Draft:
+def _refusal(plan: QueryPlan, likely: Answerability, ranked: Sequence[Scored], languages: Sequence[str] = ()) -> Draft:
     """Nothing answers: what was looked for, and the passages that come nearest."""
     tried = ", ".join(plan.terms) or plan.text_query
     reason = likely.reasons[0] if likely.reasons else "no passage answers the question"
     # Where passages come near they are shown, and the reader sees what they lack.
     why = "" if ranked else f" {reason[0].upper()}{reason[1:]}."
-    text = f"{NOT_FOUND}{why}{_in_another_language(plan, ranked)} Terms tried: {tried}."
+    text = f"{NOT_FOUND}{why}{_in_another_language(plan, ranked, languages)} Terms tried: {tried}."
     nearest = tuple(_nearest(ranked))
     return Draft((DraftSentence(text, "refusal"),), refused=True, reason=reason, answerability=likely, nearest=nearest)
 
 
-def _in_another_language(plan: QueryPlan, ranked: Sequence[Scored]) -> str:
-    """That a question is asked in another language than what was found is written in."""
+def _in_another_language(plan: QueryPlan, ranked: Sequence[Scored], languages: Sequence[str]) -> str:
+    """That a question is asked in another language than what was found, or all that was saved, is written in."""
     asked_in = question_language(plan.text_query)
-    told = (detect_language(one.passage.source.text) for one in ranked)
+    told = [detect_language(one.passage.source.text) for one in ranked] or languages
     written = {language for language in told if language in LANGUAGE_NAMES and language is not None}
     if asked_in is None or not written or asked_in in written:
         return ""
     found = " and ".join(LANGUAGE_NAMES[language] for language in sorted(written))
-    return f" The question is in {LANGUAGE_NAMES[asked_in]}, what was found in {found}."
+    return f" The question is in {LANGUAGE_NAMES[asked_in]}, what {'was found' if ranked else 'you saved'} in {found}."
 
 
 def _nearest(ranked: Sequence[Scored]) -> Iterator[NearestPassage]:

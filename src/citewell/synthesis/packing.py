@@ -60,6 +60,7 @@ def prepare_synthesis(
     return PreparedSynthesis(
         *(asked, numbered, truncation, text, term_weights(pack), unseen_terms(pack)),
         read_as=read_as(pack.query_plan),
+        other_languages=pack.coverage.other_languages,
         withheld_source_keys=withheld,
     )
 

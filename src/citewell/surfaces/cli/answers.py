@@ -168,11 +168,12 @@ def _print_refusal(result: RunResult, *, verbose: bool) -> None:
     if result.tool != "extractive":
         _print_sentences(result, verbose=verbose)
         return
+    said = f"{REFUSAL}{_in_another_language(result)}"
     if not result.nearest:
-        print_text(REFUSAL)
+        print_text(said)
         print_text(_nothing_near(result))
         return
-    print_text(f"{REFUSAL} Nearest:")
+    print_text(f"{said} Nearest:")
     grouped: dict[str, list[NearestPassage]] = {}
     for passage in result.nearest:
         grouped.setdefault(passage.source_key, []).append(passage)
@@ -185,6 +186,12 @@ def _print_refusal(result: RunResult, *, verbose: bool) -> None:
                 print_text(style("…", "dim"), indent=_MARGIN)
             lines = _cut(quote_lines(passage.quote, page_width() - _MARGIN), _NEAREST_LINES, key)
             print_lines(indented(lines, " " * _MARGIN, " " * _MARGIN))
+
+
+def _in_another_language(result: RunResult) -> str:
+    """That the question is in another language than what was found, where the refusal says so."""
+    told = re.search(r" The question is in \w+, what (?:was found|you saved) in [\w ]+\.", result.answer)
+    return told.group() if told else ""
 
 
 def _nothing_near(result: RunResult) -> str:
