@@ -114,3 +114,10 @@ def test_a_wider_window_holds_the_narrower_one(start: int, length: int, size: in
     low, high = wider_window(text, matches, {}, size, shown)
     assert low <= shown[0] < shown[1] <= high
     assert high - low <= size
+
+
+def test_the_header_of_a_long_table_speaks_for_every_row() -> None:
+    rows = "".join(f"| skiff {n} | built in {1900 + n} by the yard | Ole Moe |\n" for n in range(1, 81))
+    text = f"# Boats\n\n| Name | Built | Owner |\n| --- | --- | --- |\n{rows}"
+    shown = window(text, "owner skiff 61", {"owner": 3.0, "skiff": 1.0, "61": 3.0}, 600)
+    assert "| skiff 61 |" in shown

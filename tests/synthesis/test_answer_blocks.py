@@ -197,3 +197,31 @@ def test_a_property_that_only_says_the_question_again_is_no_answer() -> None:
     shrine = source("---\nloc: Kyoto\ncategories: Places\n---\n", "Fushimi Inari")
     shown = lines("Which places in Kyoto did I save?", kyoto, shrine)
     assert shown[0] == "In “Fushimi Inari”: loc: Kyoto"
+
+
+BOATS = "| Name | Length | Owner |\n| --- | --- | --- |\n" + "".join(
+    f"| skiff {n} | {3 * n} m | {'Ana Ruiz' if n == 61 else 'Ole Moe'} |\n" for n in range(1, 81)
+)
+
+
+def test_no_row_is_taken_for_the_header_of_a_table_that_a_window_begins_in() -> None:
+    start = BOATS.index("| skiff 40 |")
+    cut = source(BOATS[start:], "Boats", start=start)
+    header = Context("table_header", "| Name | Length | Owner |", replace(cut.span, start=0, end=25))
+    for given, shown in ((cut, "skiff 61; 183 m; Ana Ruiz"), (replace(cut, context=(header,)), "Name: skiff 61")):
+        line = lines("Who is the owner of skiff 61?", given)[0]
+        assert shown in line
+        assert "skiff 40" not in line
+        assert "skiff 41" not in line
+
+
+def test_nearest_to_an_answer_is_the_row_and_not_its_table() -> None:
+    found = answer("When was skiff 61 painted?", source(BOATS, "Boats"))
+    assert found.refused
+    assert found.nearest[0].quote == "| skiff 61 | 183 m | Ana Ruiz |"
+
+
+def test_sentences_of_one_block_are_shown_in_their_order() -> None:
+    note = source("# Is coffee healthy?\n\nYes. Two cups a day are fine for most people.\n", "Coffee")
+    shown = " ".join(lines("Is coffee healthy?", note))
+    assert shown.index("Yes.") < shown.index("Two cups")

@@ -3,9 +3,10 @@
 A block is a paragraph, a list item, a piece of code, a table (`text/structure.py`). What it says of the question is
 weighed word by word: rare words of the corpus count more, and so do words that few blocks of this document have, since
 what stands in every block tells none of them from the others. A heading speaks for what stands below it, so a heading
-that asks the question brings its answer. The words of the title speak for every block and so say little of any one.
-Then the window grows block by block to what may be shown: the line that leads into a list, what follows under the same
-heading, what comes before. A wider window of the same document holds the narrower one.
+that asks the question brings its answer, and the header of a table for all of its rows. The words of the title speak
+for every block and so say little of any one. Then the window grows block by block to what may be shown: the line that
+leads into a list, what follows under the same heading, what comes before. A wider window of the same document holds
+the narrower one.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def best_window(
         return _grow(text, matches[0].start, matches[0].end, max_chars)
     if is_opening:
         titled = {*titled, *_first_heading_terms(blocks, matches)}
-    scored = _scored(blocks, matches, _beyond_the_title(weights, titled))
+    scored = _scored(text, blocks, matches, _beyond_the_title(weights, titled))
     missing = _share({*weights} - {match.term for match in matches}, matches, weights)
     best = _best_block(scored, preferred, _share(titled, matches, weights) if is_opening else None, missing)
     low, high = _grown(scored, best, max_chars, (best, best))
@@ -117,14 +118,14 @@ def wider_window(
     inside = [number for number, block in enumerate(blocks) if block.start < shown[1] and block.end > shown[0]]
     low, high = shown
     if inside and blocks[inside[-1]].end - blocks[inside[0]].start <= max_chars:
-        scored = _scored(blocks, matches, weights)
+        scored = _scored(text, blocks, matches, weights)
         best = max(inside, key=lambda number: (sum(scored.said(number).values()), -number))
         grown = _grown(scored, best, max_chars, (inside[0], inside[-1]))
         low, high = min(low, grown[0]), max(high, grown[1])
     return _filled(text, low, high, max_chars) if high - low < max_chars else shown
 
 
-def _scored(blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> _Scored:
+def _scored(text: str, blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> _Scored:
     counts = _counts(blocks, matches)
     paths = headings_above(blocks)
     worth = _worth(counts, len(blocks), weights)
@@ -138,7 +139,23 @@ def _scored(blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[
             share = _HEADED if number - heading <= 1 else _HEADED_LATER
             for term in counts.get(heading, ()):
                 own[term] = max(own.get(term, 0.0), share * worth[term])
+    for number, header in _under_headers(text, blocks, counts):
+        own = said.setdefault(number, {})
+        for term in {match.term for match in matches if header[0] <= match.start < header[1]}:
+            own[term] = max(own.get(term, 0.0), worth[term])
     return _Scored(blocks, paths, said, _asking(blocks, counts, worth))
+
+
+def _under_headers(
+    text: str, blocks: Sequence[Block], counts: Mapping[int, Counter[str]]
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The later parts of a long table, each with the line of its header: that speaks for every row alike."""
+    first = 0
+    for number, block in enumerate(blocks):
+        if block.kind != "table" or not number or blocks[number - 1].kind != "table":
+            first = number
+        elif first in counts:
+            yield number, (blocks[first].start, text.find("\n", blocks[first].start))
 
 
 def _counts(blocks: Sequence[Block], matches: Sequence[Match]) -> dict[int, Counter[str]]:

@@ -138,8 +138,11 @@ def _answer(part: Asked, reading: Reading, told: _Told, *, alone: bool) -> _Foun
         is_listed = part.kind == "list" and bool(chosen) and len(chosen[0].unit.passages) > 1
         if is_listed and one.passage.kind not in ("item", "row"):
             continue  # beside the list that is asked for, a sentence is something else
-        if not any(_overlap(unit, other.unit) for other in chosen):
+        beside = next((at for at, other in enumerate(chosen) if _is_same_block(unit, other.unit)), None)
+        if beside is None:
             chosen.append(_Chosen(unit, about=named_above(part, unit)))
+        elif not _overlap(unit, chosen[beside].unit) and not chosen[beside].is_outdated:
+            chosen[beside] = replace(chosen[beside], unit=_together(chosen[beside].unit, unit))
         old = outdated.get(_place(one.passage))
         if old is not None and one is ranked[0]:
             earlier = unit_of(old.passage, sources[old.passage.source.n], part, says_all=True)
@@ -181,6 +184,17 @@ def _may_stand_beside(one: Scored, best: Scored) -> bool:
         name for name in ("exact_missing", "names_missing", "no_value") if one.features[name] > best.features[name]
     ]
     return not one.opposed and not lacks
+
+
+def _is_same_block(one: AnswerUnit, other: AnswerUnit) -> bool:
+    is_prose = {one.best.kind, other.best.kind} <= {"sentence", "line", "item"}
+    return _overlap(one, other) or (is_prose and one.best.source.n == other.best.source.n and one.block == other.block)
+
+
+def _together(one: AnswerUnit, other: AnswerUnit) -> AnswerUnit:
+    """Two units of one block as one, in the order of the text: "Yes." before what explains it."""
+    passages = {passage.start: passage for passage in (*one.passages, *other.passages)}
+    return AnswerUnit(one.best, tuple(passages[start] for start in sorted(passages)))
 
 
 def _overlap(one: AnswerUnit, other: AnswerUnit) -> bool:
@@ -291,8 +305,10 @@ def _nearest(ranked: Sequence[Scored]) -> Iterator[NearestPassage]:
     seen: set[tuple[str, int]] = set()
     for one in sorted(ranked, key=lambda scored: scored.order):
         source = one.passage.source
-        unit = AnswerUnit(one.passage, (one.passage,))
-        block = quote_at(source, *unit.block)
+        # Of a table the row, which would be lost among the others.
+        is_row = one.passage.kind == "row"
+        place = (one.passage.start, one.passage.end) if is_row else AnswerUnit(one.passage, (one.passage,)).block
+        block = quote_at(source, *place)
         if (one.coverage <= 0 and one.near is None) or (block.source_key, block.start) in seen:
             continue
         seen.add((block.source_key, block.start))

@@ -206,12 +206,17 @@ class _Setting:
             return None
         if not self.in_table:
             self.in_table = True
-            # A table at the very edge of the window may have lost its header to it: then it stands in the context.
-            is_cut = source.span.start > 0 and not source.text[:start].strip()
-            if not is_cut or _SEPARATOR.match(source.text, source.text.find("\n", end) + 1):
-                self.header = quote_at(source, start, end)
-                return None
-            self.header = _header_above(source)
+            top = _top_of_table(source.text, start)
+            first = (top, source.text.find("\n", top))
+            # A window may begin in the middle of a table: its header stands in the context then, and no row is one.
+            is_cut = source.span.start > 0 and not source.text[:top].strip()
+            above = _header_above(source) if is_cut else None
+            if above is not None or (is_cut and not _SEPARATOR.match(source.text, first[1] + 1)):
+                self.header = above
+            else:
+                self.header = quote_at(source, *(first if top < start else (start, end)))
+                if top == start:
+                    return None
         names = _cells(self.header.text) if self.header else []
         return Passage(
             source,
@@ -225,6 +230,14 @@ class _Setting:
             self.lead,
             header=self.header,
         )
+
+
+def _top_of_table(text: str, start: int) -> int:
+    """Where the lines of the table begin that has a row here."""
+    top = text.rfind("\n", 0, start) + 1
+    while top and _TABLE_LINE.match(text, above := text.rfind("\n", 0, top - 1) + 1, top):
+        top = above
+    return top + len(text[top:start]) - len(text[top:start].lstrip()) if top < start else start
 
 
 def _header_above(source: PreparedSource) -> Quote | None:

@@ -297,7 +297,8 @@ def _quoted(citation: Citation, result: RunResult) -> list[Line]:
     leads = [context.text for context in citation.context if context.kind in ("lead_in", "property")]
     lines = [line for lead in leads for line in paragraph_lines([Piece(one_line(lead, 300), "dim")], width)]
     shown = _without_repeats(quote_lines(citation.quote, width, _decisive(citation, result), header))
-    return lines + _cut(shown, _QUOTED_LINES, citation.source_key)
+    is_table = bool(header) or citation.quote.lstrip().startswith("|")
+    return lines + _cut(shown, _QUOTED_LINES, citation.source_key, headed=is_table)
 
 
 def _without_repeats(lines: Sequence[Line]) -> list[Line]:
@@ -321,8 +322,8 @@ def _is_bold(line: Line) -> bool:
     return bool(words) and all(piece.how == "bold" for piece in words)
 
 
-def _cut(lines: Sequence[Line], most: int, key: str) -> list[Line]:
-    """The lines around what is bold, no more than `most` of them; what is left out is said."""
+def _cut(lines: Sequence[Line], most: int, key: str, *, headed: bool = False) -> list[Line]:
+    """The lines around what is bold, no more than `most` of them; what is left out is said. Tables stay headed."""
     if len(lines) <= most + 1:
         return list(lines)
     decisive = next((n for n, line in enumerate(lines) if any(piece.how == "bold" for piece in line)), 0)
@@ -331,7 +332,8 @@ def _cut(lines: Sequence[Line], most: int, key: str) -> list[Line]:
     left = len(lines) - most
     more = f"… {left} more {'line' if left == 1 else 'lines'}: citewell get {one_line(key, 200)}"
     told = paragraph_lines([Piece(more, "dim")], page_width() - _MARGIN)
-    return [*([(Piece("…", "dim"),)] if start else []), *kept, *told]
+    above = [*(lines[:1] if headed else ()), (Piece("…", "dim"),)] if start > headed else list(lines[:start])
+    return [*above, *kept, *told]
 
 
 def _words(text: str) -> list[str]:
