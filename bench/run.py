@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from answerability import measure_answerable
+from asking import measure_asking
 from cold import measure_cold
 from extractive import measure_extractive
 from flat import measure_flat
@@ -35,7 +36,18 @@ from citewell.models.entailment import OnnxEntailment
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BUSY = "Other programs kept the machine busy during this run: its rankings hold, its latencies and speeds say nothing."
 DEFAULT_PARTS = ("quality", "ingest", "flat", "serving")
-ALL_PARTS = (*DEFAULT_PARTS, "cold", "hybrid", "answerability", "verifier", "extractive", "real", "scale", "scale1m")
+ALL_PARTS = (
+    *DEFAULT_PARTS,
+    "cold",
+    "asking",
+    "hybrid",
+    "answerability",
+    "verifier",
+    "extractive",
+    "real",
+    "scale",
+    "scale1m",
+)
 
 
 def _judge(folder: Path | None) -> Entailment | None:
@@ -56,7 +68,8 @@ def main() -> None:
     mdn = Mdn(options.data / "scale")
     for name in _chosen(options.only):
         if (
-            name not in ("serving", "quality", "cold", "hybrid", "answerability", "verifier", "extractive", "real")
+            name
+            not in ("serving", "quality", "cold", "asking", "hybrid", "answerability", "verifier", "extractive", "real")
             and not mdn.is_there
         ):
             print(f"{name}: no MDN pages in {options.data / 'scale'}, not measured.", file=sys.stderr)
@@ -95,6 +108,7 @@ def _measure(name: str, mdn: Mdn, options: argparse.Namespace) -> Part:
         "real": lambda: measure_real(options.data, options.half, "off" if options.lexical else "on"),
         "serving": measure_serving,
         "cold": lambda: measure_cold(options.data, options.earlier, options.rounds),
+        "asking": lambda: measure_asking(options.data, max(1, options.rounds // 4)),
         "ingest": lambda: measure_ingest(mdn, options.pages, options.rounds),
         "flat": lambda: measure_flat(mdn, [int(size) for size in options.sizes.split(",")]),
         "scale": lambda: measure_scale(mdn, "scale", options.scale_documents, options.systems.split(",")),
