@@ -225,3 +225,11 @@ def test_sentences_of_one_block_are_shown_in_their_order() -> None:
     note = source("# Is coffee healthy?\n\nYes. Two cups a day are fine for most people.\n", "Coffee")
     shown = " ".join(lines("Is coffee healthy?", note))
     assert shown.index("Yes.") < shown.index("Two cups")
+
+
+def test_notes_whose_properties_have_what_is_asked_are_listed_by_their_titles() -> None:
+    films = {"Ran": "watched", "Stalker": "watched", "Heat": "wanted"}
+    notes = [source(f"---\ncategories: Movies\nstatus: {how}\n---\n", name) for name, how in films.items()]
+    template = replace(source("---\ncategories: Movies\nstatus: watched\n---\n", "Film"), note_path="Templates/Film.md")
+    shown = lines("Which movies have I watched?", template, *notes)
+    assert shown == ["In “Ran”: status: watched", "In “Stalker”: status: watched"]

@@ -22,6 +22,7 @@ from citewell.synthesis.confidence import confidence
 from citewell.synthesis.corrections import corrections_among
 from citewell.synthesis.lead_ins import NOT_FOUND, OUTDATED, dated_lead_in
 from citewell.synthesis.likeness import by_meaning_too
+from citewell.synthesis.listed_notes import notes_alike
 from citewell.synthesis.meant import as_meant
 from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.overviews import overview_units
@@ -130,6 +131,8 @@ def _answer(part: Asked, reading: Reading, told: _Told, *, alone: bool) -> _Foun
         sources.setdefault(passage.source.n, []).append(passage)
     for one in every:
         scored.setdefault(one.passage.source.n, []).append(one)
+    if notes := notes_alike(part, ranked, every):
+        return _Found(tuple(_Chosen(unit) for unit in notes), tuple(ranked), likely)
     chosen: list[_Chosen] = []
     for one in _worth_showing(ranked):
         n = one.passage.source.n
