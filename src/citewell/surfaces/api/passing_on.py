@@ -114,7 +114,7 @@ PASSING_ON: tuple[Operation, ...] = (
     ),
     Operation(
         *("GET", "/api/runs/{run_id}/egress", "run_egress", "What a run sent, to whom and when."),
-        Answer(EgressLedger, description="Calls of models."),
+        Answer(EgressLedger, description="Calls of models, searches and pages that were read, in order."),
         tag="runs",
         value=lambda call: call.cw.runs.egress(call.path["run_id"]),
         parameters=RUN,
