@@ -561,7 +561,7 @@ class Runs:
         return self._engine.runs.archive(run_id)
 
     def exported(self, run_id: str, form: ExportForm) -> ExportedFile:
-        """A finished run as Markdown, Word, BibTeX or RIS."""
+        """A finished run as Markdown, Word, PDF, BibTeX or RIS."""
         return self._engine.export_run(run_id, form)
 
     def exported_conversation(self, conversation_id: str, asked: Sequence[tuple[str, str]]) -> ExportedFile:
