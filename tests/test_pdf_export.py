@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from citewell import Citewell
 from citewell.domain.answers import CheckedSentence
 from citewell.domain.errors import Unavailable
 from citewell.exporting.exported import Exportable
-from citewell.exporting.pdf import to_pdf
+from citewell.exporting.pdf import has_pdf, to_pdf
 
 CHINESE = "".join(chr(number) for number in range(0x4E00, 0x4E40))
 
@@ -91,6 +92,18 @@ def test_a_script_that_no_font_shows_is_refused_and_never_a_row_of_boxes(run: Ex
         refusal = error
     assert CHINESE in text.replace(" ", "") if refusal is None else "No font" in refusal.message
     assert refusal is None or "docx" in refusal.fix
+
+
+def test_without_the_library_it_says_how_to_get_it(run: Exportable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None in the table of modules is what Python takes for a module that is not there."""
+    monkeypatch.setitem(sys.modules, "typst", None)
+    has_pdf.cache_clear()
+    try:
+        with pytest.raises(Unavailable) as caught:
+            to_pdf(run)
+    finally:
+        has_pdf.cache_clear()
+    assert "citewell[pdf]" in caught.value.fix
 
 
 def test_the_same_run_is_the_same_file(run: Exportable) -> None:
