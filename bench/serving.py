@@ -1,7 +1,9 @@
-"""The server under load: 200 readers on a run that says nothing, while 20 runs are executed at a time.
+"""The server under load: 200 readers on a run that says nothing beside 20 runs at a time, and 500 readers that leave.
 
 What is measured is what a person would notice: how long `/api/health` takes, and how late heartbeats come. The server
-is a real process on a real socket; whoever reads is in this one, on the same cores.
+is a real process on a real socket; whoever reads is in this one, on the same cores. Of readers that connect and drop is
+measured what they leave behind: descriptors and threads of that process, and tasks of a loop in this one, where they
+can be counted.
 """
 
 from __future__ import annotations
@@ -15,15 +17,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import uvicorn
 from tables import Part
 
 from citewell import Citewell
 from citewell.evals.sample import sample_corpus
+from citewell.surfaces.api.app import create_app
+from citewell.surfaces.api.protocol import GuardedProtocol
+from citewell.surfaces.api.security import Gatekeeper, called_by
 
 QUESTIONS = (
     "Who is rossbench?",
@@ -66,6 +72,7 @@ def measure_serving(seconds: float = 30.0) -> Part:
         with Citewell(data, embeddings="off") as cw:
             cw.add(sample_corpus())
         load = load_server(data, 200, 20, seconds, heartbeat_seconds=5.0)
+        left = drop_readers(data, 500)
     columns = ("what", "median", "95%", "longest")
     rows = (
         ("`/api/health`", *(f"{load.health_at(share) * 1000:.0f} ms" for share in (0.5, 0.95, 1.0))),
@@ -75,8 +82,91 @@ def measure_serving(seconds: float = 30.0) -> Part:
         f"{load.streams} idle streams, {load.runs_at_a_time} runs at a time for {load.seconds:.0f} s: {load.runs} runs "
         f"ended, {len(load.health)} requests for health, {len(load.lateness)} heartbeats of "
         f"{load.heartbeat_seconds:g} s; {len(load.problems)} errors. The goal is a health below 200 ms at 95%.",
+        f"{left.readers} readers that connect, read the beginning of a stream and drop it, in {left.seconds:.0f} s: "
+        f"descriptors of the server {left.descriptors[0]} before and {left.descriptors[1]} after, threads "
+        f"{left.threads[0]} and {left.threads[1]}, tasks of its loop {left.tasks[0]} and {left.tasks[1]}.",
     )
     return Part("serving", (), columns, rows, notes)
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """What a server holds before readers come, and once they have gone."""
+
+    readers: int
+    seconds: float
+    descriptors: tuple[int, int]
+    threads: tuple[int, int]
+    tasks: tuple[int, int]
+
+
+def drop_readers(data: Path, readers: int) -> LeftBehind:
+    """Let readers connect to a server over this data folder and drop, one after the other."""
+    with _silent_model() as model:
+        with _serving(data, model) as (process, port):
+            hanging = asyncio.run(_start(port, QUESTIONS[0], model="openai:silent"))
+            _come_and_go(port, hanging, 10)
+            before = _settled(lambda: _held(process.pid))
+            begun = time.monotonic()
+            _come_and_go(port, hanging, readers)
+            seconds = time.monotonic() - begun
+            after = _settled(lambda: _held(process.pid), before)
+            asyncio.run(_post(port, f"/api/runs/{hanging}/cancel"))
+        tasks = _tasks_left(data, model, readers)
+    return LeftBehind(readers, seconds, (before[0], after[0]), (before[1], after[1]), tasks)
+
+
+def _come_and_go(port: int, run_id: str, times: int) -> None:
+    request = f"GET /api/runs/{run_id}/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    for _ in range(times):
+        with socket.create_connection(("127.0.0.1", port), 30) as connection:
+            connection.sendall(request)
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def _held(pid: int) -> tuple[int, ...]:
+    """Open descriptors and threads of a process."""
+    return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+
+
+def _settled(count: Callable[[], tuple[int, ...]], wanted: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """The counts once they no longer change, or are back where they were; after 30 s as they are."""
+    deadline = time.monotonic() + 30
+    last = count()
+    while time.monotonic() < deadline:
+        time.sleep(0.5)
+        now = count()
+        if now == last and (wanted is None or all(one <= base for one, base in zip(now, wanted, strict=True))):
+            break
+        last = now
+    return last
+
+
+def _tasks_left(data: Path, model: str, readers: int) -> tuple[int, int]:
+    """Tasks of the loop of a server in this process, before and after."""
+    with (
+        Citewell(data, embeddings="off", model_base_url=model) as cw,
+        socket.create_server(("127.0.0.1", 0)) as listening,
+    ):
+        run_id = cw.start(QUESTIONS[0], model="openai:silent")
+        port = listening.getsockname()[1]
+        app, state = create_app(cw, Gatekeeper(called_by("127.0.0.1", port)))
+        server = uvicorn.Server(uvicorn.Config(app, http=GuardedProtocol, ws="none", log_config=None))
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_until_complete, args=(server._serve([listening]),))
+        thread.start()
+        try:
+            _come_and_go(port, run_id, 10)
+            (before,) = _settled(lambda: (len(asyncio.all_tasks(loop)),))
+            _come_and_go(port, run_id, readers)
+            (after,) = _settled(lambda: (len(asyncio.all_tasks(loop)),), (before,))
+        finally:
+            loop.call_soon_threadsafe(state.closing.set)
+            server.should_exit = True
+            thread.join(30)
+            loop.close()
+            cw.runs.cancel(run_id)
+    return before, after
 
 
 def load_server(
@@ -90,28 +180,29 @@ def load_server(
 ) -> Load:
     """Load a server over this data folder for a while; the corpus must have an answer to the first question."""
     load = Load(streams, runs, seconds, heartbeat_seconds, questions)
-    with _silent_model() as model:
-        environment = {
-            **os.environ,
-            "CITEWELL_MODEL_BASE_URL": model,
-            "CITEWELL_EMBEDDINGS": "off",
-            "CITEWELL_MAX_RUNS": str(runs + 1),
-            "CITEWELL_HEARTBEAT_SECONDS": str(heartbeat_seconds),
-        }
-        command = [sys.executable, "-m", "citewell", "--data-dir", str(data), "serve", "--port", "0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        try:
-            assert process.stdout is not None
-            port = int(process.stdout.readline().rpartition(":")[2])
-            asyncio.run(_loaded(port, load))
-        except OSError as error:
-            raise RuntimeError(f"the server did not last: {error}; it ended with {process.poll()}") from error
-        finally:
-            process.terminate()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+    more = {"CITEWELL_MAX_RUNS": str(runs + 1), "CITEWELL_HEARTBEAT_SECONDS": str(heartbeat_seconds)}
+    with _silent_model() as model, _serving(data, model, **more) as (_, port):
+        asyncio.run(_loaded(port, load))
     return load
+
+
+@contextmanager
+def _serving(data: Path, model: str, **settings: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server over this data folder, and its port."""
+    environment = {**os.environ, "CITEWELL_MODEL_BASE_URL": model, "CITEWELL_EMBEDDINGS": "off", **settings}
+    command = [sys.executable, "-m", "citewell", "--data-dir", str(data), "serve", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rpartition(":")[2])
+        yield process, port
+    except OSError as error:
+        raise RuntimeError(f"the server did not last: {error}; it ended with {process.poll()}") from error
+    finally:
+        process.terminate()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ PAGES = (
         f"docs/{name}.md"
         for name in (
             *("commands", "settings", "models", "research-pack", "runs", "python", "api", "attacks", "questions"),
-            *("families", "mcp", "web"),
+            *("families", "mcp", "web", "evals"),
         )
     ),
 )

@@ -89,7 +89,8 @@ def test_the_options_are_those_of_the_command() -> None:
         "preview",
         "save",
     }
-    assert {renamed.get(name or "", name) for name in command - only_there} == python - {"history", "pinned", "surface"}
+    of_conversations = {"history", "pinned", "conversation_id", "surface"}
+    assert {renamed.get(name or "", name) for name in command - only_there} == python - of_conversations
 
 
 def test_events_come_asynchronously_and_the_result_last(notes: Path, tmp_path: Path) -> None:

@@ -655,8 +655,14 @@ class Engine:
         traced: bool = True,
         models: ModelChoice | None = None,
         conversation: Conversation | None = None,
+        conversation_id: str = "",
     ) -> str:
-        """Begin to answer a question in a recorded run, and return its id; the run outlives whoever asks."""
+        """Begin to answer a question in a recorded run, and return its id; the run outlives whoever asks.
+
+        A question that comes without earlier ones goes on with the conversation that is named.
+        """
+        if conversation_id and (conversation is None or not conversation.history):
+            conversation = self._gone_on_with(conversation_id, conversation)
         request = self.run_request(
             question,
             options=options or PackOptions(),
@@ -667,9 +673,24 @@ class Engine:
             deadline_seconds=deadline_seconds,
             models=models,
             conversation=conversation,
+            conversation_id=conversation_id,
         )
         self._permit_run(request)
         return self.runs.start(request, traced=traced)
+
+    def _gone_on_with(self, conversation_id: str, said: Conversation | None) -> Conversation | None:
+        """What was asked before in a conversation: its last run says it, else the conversation as it was saved."""
+        from citewell.domain.runs import SESSION_TURNS, Conversation, PriorQuestion
+        from citewell.recording.transcripts import read_transcript
+
+        asked = self.runs.asked_in(conversation_id)
+        if not asked:
+            try:
+                turns = read_transcript(self.settings.data_dir, conversation_id).turns
+            except CitewellError:
+                return said
+            asked = tuple(PriorQuestion(turn.run_id or turn.question_id, turn.question) for turn in turns)
+        return replace(said or Conversation(), history=asked[-SESSION_TURNS:])
 
     async def research(
         self, question: str, *, traced: bool = True, **options: Any

@@ -177,12 +177,14 @@ class Citewell:
         trace: bool = True,
         history: History = (),
         pinned: Sequence[str] = (),
+        conversation_id: str = "",
         surface: Surface | None = None,
     ) -> str:
         """Begin to answer a question and return the run's id; the options of `citewell research`, in snake case.
 
         `history` holds the earlier questions of a conversation, oldest first (texts, or `{"id": …, "question": …}`),
         `pinned` the keys of documents that must be among the evidence. `surface` is what the record says of who asked.
+        `conversation_id` is recorded; without a `history` the run goes on with what was asked in that conversation.
         """
         from citewell.domain.runs import ModelChoice
 
@@ -199,6 +201,7 @@ class Citewell:
             traced=trace,
             models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost),
             conversation=_conversation(history, pinned),
+            conversation_id=conversation_id,
         )
 
     def note(self, path: Place, **options: Any) -> NoteResult:
@@ -558,7 +561,7 @@ class Runs:
         return self._engine.runs.archive(run_id)
 
     def exported(self, run_id: str, form: ExportForm) -> ExportedFile:
-        """A finished run as Markdown, Word, BibTeX or RIS."""
+        """A finished run as Markdown, Word, PDF, BibTeX or RIS."""
         return self._engine.export_run(run_id, form)
 
     def exported_conversation(self, conversation_id: str, asked: Sequence[tuple[str, str]]) -> ExportedFile:

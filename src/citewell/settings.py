@@ -206,7 +206,7 @@ class Settings:
         "RESEARCH_SOURCE_MAX_BYTES", "largest page that is read", 1_500_000, between=(1_000, 1_000_000_000)
     )
     research_max_citations_chat: int = _setting(
-        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profile `local`", 8, between=(1, 100)
+        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profiles `local` and `chat`", 8, between=(1, 100)
     )
     research_max_citations_deep: int = _setting(
         "RESEARCH_MAX_CITATIONS_DEEP", "citations of an answer of the profile `deep`", 12, between=(1, 100)

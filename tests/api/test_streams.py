@@ -28,6 +28,7 @@ from citewell.surfaces.api.security import Gatekeeper, called_by
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import Reply, silent, stalls
 from support.model_server import ScriptedModelServer
+from support.promises import promised
 
 QUESTION = "Who lit the lamp?"
 
@@ -199,15 +200,12 @@ def test_cancel_reaches_the_model_call_and_ends_the_stream(hanging: Hanging) -> 
     server, model = hanging
     run_id = server.start_run()
     assert model.wait_until_asked()
-    asked = time.monotonic()
-    reply = server.post(f"/api/runs/{run_id}/cancel")
+    with promised(2.0, server.process.pid):
+        reply = server.post(f"/api/runs/{run_id}/cancel")
+        *_, last = events_of(server, run_id)
+        assert model.wait_until_left()
     assert (reply.status, reply.json["detail"]) == (202, "asked")
-    *_, last = events_of(server, run_id)
-    took = time.monotonic() - asked
     assert (last.name, last.data["status"], last.data["answer"]) == ("done", "cancelled", "")
-    assert model.wait_until_left()
-    print(f"cancelled in {took:.2f} s")
-    assert took < 10  # two seconds are promised; the rest is for a busy machine
     again = server.post(f"/api/runs/{run_id}/cancel")
     assert (again.status, again.code) == (409, "conflict")
 

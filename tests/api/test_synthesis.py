@@ -256,6 +256,42 @@ def test_chat_and_deep_runs_answer_from_the_corpus_where_no_provider_is_set(serv
     assert server.post("/v1/chat/messages", {"message": "x", "mode": "magic"}).status == 422
 
 
+def said_in(server: RunningServer, body: Any) -> tuple[str, Any]:
+    """The run that answers a message, and its record."""
+    with server.stream("/v1/chat/messages", method="POST", body=body) as answer:
+        assert answer.status == 200, answer.read()
+        *_, last = read_events(answer)
+    run_id = last.data["run_id"]
+    (started, *_) = server.get(f"/api/runs/{run_id}?events=true").json["events"]
+    return run_id, started["body"]["request"]
+
+
+def test_a_message_goes_on_with_the_conversation_it_names(server: RunningServer) -> None:
+    """By its id alone, whoever asked the earlier questions; what the request itself says came before wins."""
+    first, request = said_in(server, {"message": QUESTION, "conversation_id": "talk-1"})
+    assert (request["surface"], request["conversation_id"]) == ("web_chat", "talk-1")
+    assert request["conversation"]["history"] == []
+    second, request = said_in(server, {"message": "And where did the oil come from?", "conversation_id": "talk-1"})
+    assert request["conversation"]["history"] == [{"id": first, "question": QUESTION}]
+    trace = json.loads((server.data / "research-runs" / second / "run.json").read_text("utf-8"))
+    assert (trace["surface"], trace["chat_continuity"]["prior_question_ids"]) == ("web_chat", [first])
+    _, request = said_in(server, {"message": "Who kept the light?", "conversation_id": "talk-1"})
+    assert [prior["id"] for prior in request["conversation"]["history"]] == [first, second]
+    told = [{"role": "user", "content": text} for text in ("Who kept the light?", "When?")]
+    _, request = said_in(server, {"messages": told, "conversation_id": "talk-1"})
+    assert [prior["question"] for prior in request["conversation"]["history"]] == ["Who kept the light?"]
+    _, request = said_in(server, {"message": QUESTION, "conversation_id": "talk-2"})
+    assert request["conversation"]["history"] == []
+
+
+def test_a_message_goes_on_with_a_conversation_that_was_saved(server: RunningServer) -> None:
+    turns = [{"question_id": f"q{number}", "question": f"Question {number}?"} for number in range(12)]
+    saved = {"schema_version": "chat_transcript.v1", "conversation_id": "saved-1", "turns": turns}
+    assert server.post("/api/transcripts", saved).status == 201
+    _, request = said_in(server, {"message": QUESTION, "conversation_id": "saved-1"})
+    assert [prior["id"] for prior in request["conversation"]["history"]] == [f"q{number}" for number in range(4, 12)]
+
+
 def test_what_is_not_enabled_or_not_kept_yet_says_so(server: RunningServer) -> None:
     assert server.get("/api/evals").json["reports"] == []
     assert server.get("/api/evals/20260105T101500-0a1b2c3d").code == "not_found"

@@ -29,6 +29,10 @@ def written(tmp_path: Path, text: str, name: str = "cases.yaml") -> Path:
         ("cases:\n  - question: Why?\n    expect_answer_status: fine\n", 3, "expect_answer_status", "fine"),
         ("cases:\n  - question: Why?\n    max_unsupported_rate: 7\n", 3, "max_unsupported_rate", "between 0 and 1"),
         ("cases:\n  - question: Why?\n", 2, "", "asserts nothing"),
+        (
+            "cases:\n  - question: Why?\n    kind: research\n    brief: {}\n    option_profile: web\n",
+            *(5, "option_profile", "has no option profile"),
+        ),
         ("cases:\n  - question: Why?\n   min_evidence: 1\n", 3, "", "not YAML"),
         ("about: x\ncorpus: 3\ncases: []\n", 2, "corpus", "Expected `str`"),
         ("about: x\ncases: []\n", 2, "cases", "at least one case"),

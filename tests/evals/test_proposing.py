@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from citewell.app import Engine
+from citewell.app import Engine, open_engine
 from citewell.domain.errors import BadInput
 from citewell.domain.eval_reports import EvalReport
+from citewell.domain.queries import Filters
 from citewell.domain.runs import Conversation, PriorQuestion, RunResult
 from citewell.evals.case_files import load_cases
 from citewell.evals.proposing import Review, as_yaml, propose, write_cases
+from citewell.evals.sample import sample_corpus
 from citewell.evals.suite import SuiteOptions, run_suite
+from citewell.settings import Settings
 
 NOTES = {
     "lamp.md": "# The lamp\n\nThe lamp of Holm burned colza oil until 1871.\n",
@@ -70,6 +74,41 @@ def test_what_a_reviewer_says_instead_fails_until_it_is_so(tmp_path: Path, corpu
 def test_a_follow_up_keeps_the_questions_before_it(corpus: Engine) -> None:
     ask(corpus, "And until when?", Conversation((PriorQuestion("q1", QUESTION),)))
     assert propose(corpus, "last", Review())[0].history == (QUESTION,)
+
+
+def test_what_the_run_was_limited_to_limits_the_case(corpus: Engine) -> None:
+    filters = Filters(source_types=("vault_note",), tags=("light",), collections=("vault",), since="1800")
+    run_id = corpus.start_research(QUESTION, filters=filters)
+    corpus.runs.wait(run_id)
+    for case in propose(corpus, run_id, Review()):
+        assert (case.source_types, case.filter_tags, case.collections) == (("vault_note",), ("light",), ("vault",))
+        assert "since" in case.note, "what a case cannot say is told to whoever reviews it"
+
+
+def test_what_was_found_first_and_cited_is_expected_first(corpus: Engine) -> None:
+    ask(corpus)
+    assert {case.expect_top_keys for case in propose(corpus, "last", Review())} == {(LAMP,)}
+    assert {case.expect_top_keys for case in propose(corpus, "last", Review(expect=(OIL,)))} == {()}
+
+
+def test_what_a_run_turned_away_is_not_to_be_cited(tmp_path: Path) -> None:
+    """From its trace as from its record; what a reviewer wants is none of it."""
+    engine = open_engine(Settings(data_dir=tmp_path / "data", embeddings="off"))
+    for _ in engine.add(sample_corpus(), collection="skelday"):
+        pass
+    result = ask(engine, "Why did Big Maggie's gearbox break down in February 2025?")
+    noise = set(result.explored.rejected)
+    assert noise
+    assert not noise & {one.source_key for one in result.citations}
+    for source in (result.run_id, str(engine.settings.data_dir / str(result.trace_path))):
+        for case in propose(engine, source, Review()):
+            assert set(case.forbid_citation_source_keys) == noise
+    wanted = sorted(noise)[0]
+    (case, _) = propose(engine, result.run_id, Review(expect=(wanted,)))
+    assert set(case.forbid_citation_source_keys) == noise - {wanted}
+    shutil.rmtree(engine.settings.data_dir / str(result.trace_path))
+    assert set(propose(engine, result.run_id, Review())[0].forbid_citation_source_keys) == noise
+    engine.close()
 
 
 def test_more_cases_go_after_those_of_a_file_and_its_comments_stay(tmp_path: Path, corpus: Engine) -> None:

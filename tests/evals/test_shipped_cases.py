@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from citewell.app import Engine
 from citewell.domain.eval_cases import EvalCase
+from citewell.domain.eval_reports import EvalReport
 from citewell.domain.queries import FamilyName
 from citewell.evals.case_files import load_cases
+from citewell.evals.report_files import html_report
 from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import SuiteOptions, run_suite
+from citewell.settings import Settings
+from support.model_script import ModelRequest, Reply, says
+from support.model_server import ScriptedModelServer
 
 EVALS = Path(__file__).parents[2] / "evals"
 NOTES = EVALS / "real_notes" / "notes"
@@ -32,7 +42,51 @@ def test_there_are_sixty_and_more_over_all_nine_families() -> None:
 def test_every_one_is_asked_without_a_planner_and_says_why_it_is_there() -> None:
     assert {file.corpus for file in EVERY} == {"sample", "../real_notes/notes"}
     every = [*CASES, *ON_REAL_NOTES]
-    assert [case.id for case in every if case.disable_planner is not True or not case.note or not case.family] == []
+    assert [case.id for case in every if case.disable_planner is False or not case.note or not case.family] == []
+
+
+def test_of_each_family_some_are_also_asked_with_a_planner() -> None:
+    """By anyone who has a model; where none is set that arm is skipped."""
+    both = Counter(case.family for case in CASES if case.disable_planner is None)
+    assert set(both) == set(get_args(FamilyName)) - {"general"}
+    assert sum(case.disable_planner is None for case in ON_REAL_NOTES) >= 2
+
+
+@pytest.mark.slow
+def test_with_a_planning_model_both_arms_of_those_are_reported_side_by_side(tmp_path: Path) -> None:
+    wanted: dict[str | None, str] = {}
+    for file in FILES:
+        for one in file.cases:
+            if one.case.disable_planner is None and one.case.brief is None:
+                wanted.setdefault(one.case.family, one.case.id)
+    files = [replace(file, cases=tuple(one for one in file.cases if one.case.id in wanted.values())) for file in FILES]
+    asked: list[str] = []
+
+    def planner(request: ModelRequest) -> Reply:
+        asked.append(request.prompt)
+        return says(json.dumps({"variants": ["what the logbook of Skelday says of it"], "concepts": []}))
+
+    with ScriptedModelServer(planner) as model:
+        settings = Settings(
+            data_dir=tmp_path, embeddings="off", planner_model="openai:test", model_base_url=model.base_url
+        )
+        *_, report = run_suite([file for file in files if file.cases], settings, SuiteOptions())
+    assert isinstance(report, EvalReport)
+    assert len(report.cases) == len(wanted) == 9
+    assert [(case.id, case.arms) for case in report.cases if case.status != "passed"] == []
+    for case in report.cases:
+        off, on = case.arms
+        assert (off.arm, on.arm) == ("planner_off", "planner_on")
+        assert off.planner is not None
+        assert on.planner is not None
+        assert (off.planner.model, on.planner.model) == (None, "test")
+        assert any("logbook of Skelday" in variant for variant in on.planner.variants)
+        assert off.top
+        assert on.top
+    assert len(asked) == len(wanted)
+    page = html_report(report).decode()
+    assert page.count('<div class="arms"><div class="arm">') == len(wanted)
+    assert page.count('<div class="arm">') == 2 * len(wanted)
 
 
 def test_briefs_are_graded_by_what_they_must_claim() -> None:

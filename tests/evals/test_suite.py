@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,25 @@ def test_a_term_that_the_best_row_lacks_is_seen(tmp_path: Path, corpus: Engine) 
     assert [one.assertion for one in report.cases[0].arms[0].failures] == ["forbid_missing_terms"]
 
 
+def test_a_whole_run_has_the_rows_and_windows_of_the_option_profile_that_a_case_names(
+    tmp_path: Path, corpus: Engine
+) -> None:
+    case = {"question": QUESTION, "disable_planner": True, "min_evidence": 1}
+    named: list[dict[str, Any]] = [
+        {**case, "id": "none"},
+        {**case, "id": "cli", "option_profile": "cli"},
+        {**case, "id": "web", "option_profile": "web"},
+        {**case, "id": "fewer", "option_profile": "web", "limit": 2},
+    ]
+    report = suite(tmp_path, corpus.settings, named)
+    limits = {}
+    for one in report.cases:
+        pack = corpus.runs.result(one.arms[0].run_id or "").pack
+        assert pack is not None
+        limits[one.id] = (pack.query_plan.limits.limit, pack.query_plan.limits.max_chars_per_doc)
+    assert limits == {"none": (8, 700), "cli": (8, 700), "web": (10, 4_000), "fewer": (2, 4_000)}
+
+
 def test_the_arm_with_a_planner_is_skipped_where_no_model_is_set(tmp_path: Path, corpus: Engine) -> None:
     report = suite(
         tmp_path,
@@ -222,6 +242,10 @@ def test_a_failed_case_shows_both_arms_with_their_plans_and_signals(
         assert told in page
     assert printed.count("base ") >= 2
     assert page.count("<th>signals") == 2
+    # In one row of the page, not one below the other.
+    (beside,) = re.findall(r'<div class="arms">(.*)</div></details>', page)
+    assert re.findall(r"<h2>(planner \w+)", beside) == ["planner off", "planner on"]
+    assert beside.count('<div class="arm">') == 2
 
 
 def test_a_case_that_is_known_to_fail_is_told_and_not_counted_until_it_passes(

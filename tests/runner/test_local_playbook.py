@@ -139,6 +139,7 @@ def test_a_failed_gate_ends_the_run_without_an_answer() -> None:
     assert KeepTexts not in asked
 
 
+@pytest.mark.attack("C3")
 def test_cancelling_ends_the_run_wherever_it_is() -> None:
     for length in range(len((*GATHERED, Judged(ENOUGH), *WRITTEN)) + 1):
         taken, _ = play(*(*GATHERED, Judged(ENOUGH), *WRITTEN)[:length], CancelRequested())

@@ -271,6 +271,7 @@ def test_two_processes_cannot_execute_the_same_run(corpus: Engine) -> None:
         sleeper.communicate()
 
 
+@pytest.mark.attack("C3")
 def test_a_finished_run_cannot_be_resumed_or_cancelled(corpus: Engine) -> None:
     _, result = ask(corpus)
     with pytest.raises(BadInput, match="ended already"):
@@ -285,6 +286,7 @@ async def never(action: Action, on_text: Callable[[str], None]) -> Observation:
     raise AssertionError("unreachable")
 
 
+@pytest.mark.attack("C3")
 def test_cancelling_reaches_a_hanging_action_at_once(corpus: Engine) -> None:
     log = begun("20260101T000000-00000003", request())
 
@@ -500,6 +502,7 @@ def test_a_run_that_was_only_queued_is_executed_by_whoever_adopts_it(corpus: Eng
     assert corpus.runs.wait(run_id).answer == result.answer
 
 
+@pytest.mark.attack("C3")
 def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Engine) -> None:
     events, _ = ask(corpus)
     for run_id in ("20260101T000000-0000000a", "20260101T000000-0000000b"):

@@ -160,7 +160,7 @@ def test_a_conversation_nobody_saved_goes_on_from_its_last_run(program: Program)
 def test_exports_hold_the_conversation_or_the_last_answer_and_overwrite_nothing(
     program: Program, tmp_path: Path
 ) -> None:
-    names = ("talk.md", "talk.json", "last.docx", "last.html", "last.bib", "last.ris", "last.zip")
+    names = ("talk.md", "talk.json", "last.docx", "last.pdf", "last.html", "last.bib", "last.ris", "last.zip")
     lines = "".join(f"/export '{tmp_path / name}'\n" for name in names)
     asked = "Who lit the lamp?\nWhere did the oil come from?\n"
     done = piped(program, f"{asked}{lines}/export '{tmp_path / 'talk.md'}'\n", code=2)

@@ -193,6 +193,10 @@ class ModelUse:
         return self.writer != "extractive"
 
 
+# How many earlier questions a follow-up is told.
+SESSION_TURNS = 8
+
+
 @dataclass(frozen=True, slots=True)
 class PriorQuestion:
     """An earlier question of a conversation; its id is whatever the caller knows it by."""
@@ -253,6 +257,8 @@ class RunRequest:
     web: WebUse | None = None
     # With the profile `report`: the brief.
     report: ReportTask | None = None
+    # Which conversation it is a question of, where the caller names one.
+    conversation_id: str = ""
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

@@ -170,6 +170,9 @@ def _case(
         raise _wrong(path, line, "brief", "a case of `kind: research` has a `brief`, and no other case has one")
     if not asserted(case) and case.brief is None:
         raise _wrong(path, line, "", f"the case asserts nothing; it may say any of: {', '.join(ASSERTIONS)}")
+    if case.brief is not None and case.option_profile is not None:
+        field_line = _line(root, (*at, "option_profile"), line)
+        raise _wrong(path, field_line, "option_profile", "a brief is run as a report, which has no option profile")
     for name in ("min_evidence", "max_latency_ms", "need", "limit"):
         entry = getattr(case, name)
         if entry is not None and entry < 0:

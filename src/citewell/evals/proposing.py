@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ from citewell.app import Engine
 from citewell.domain.answers import AnswerStatus
 from citewell.domain.errors import BadInput, CitewellError, NotFound
 from citewell.domain.eval_cases import EvalCase
+from citewell.domain.events import RunEvent, RunStarted
 from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import RunResult
+from citewell.domain.queries import Filters
+from citewell.domain.runs import RunRequest, RunResult
 from citewell.evals.case_files import load_file
 from citewell.recording.archive import import_run
+from citewell.recording.results import finished_event
 from citewell.recording.trace_document import TraceDocument
 
 TRANSCRIPT_SCHEMA = "chat_transcript.v1"
@@ -59,6 +62,7 @@ class _Recorded:
     pack: ResearchPack | None = None
     rejected: tuple[str, ...] = ()
     reviewed: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
 
 
 def propose(engine: Engine, source: str, review: Review) -> list[EvalCase]:
@@ -80,41 +84,55 @@ def _run(engine: Engine, source: str) -> _Recorded:
 
 
 def _of_trace(document: TraceDocument) -> _Recorded:
-    history, pinned, rejected = _asked_before(document.events[0].body)
+    asked = _asked(document.events)
     return _Recorded(
         question=document.question,
         name=document.run_id,
         status=document.synthesis.status,
         cited=_unique(one.source_key for one in document.synthesis.citations),
-        history=history,
-        pinned=pinned or document.chat_continuity.pinned_evidence_keys,
+        history=_questions(asked),
+        pinned=asked.conversation.pinned or document.chat_continuity.pinned_evidence_keys,
         profile=document.profile,
         pack=document.pack,
-        rejected=rejected,
+        rejected=_turned_away(document.events),
+        filters=asked.filters,
     )
 
 
 def _of_result(result: RunResult, engine: Engine) -> _Recorded:
     events = engine.run_store.checked_events(result.run_id)
-    history, pinned, _ = _asked_before(events[0].body)
+    asked = _asked(events)
     return _Recorded(
         question=result.question,
         name=result.run_id,
         status=result.answer_status,
         cited=_unique(one.source_key for one in result.citations),
-        history=history,
-        pinned=pinned,
+        history=_questions(asked),
+        pinned=asked.conversation.pinned,
         profile=result.profile,
         pack=result.pack,
         rejected=tuple(result.explored.rejected),
+        filters=asked.filters,
     )
 
 
-def _asked_before(body: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """The questions before the one of a run, and what was pinned, from how it started."""
-    conversation = (body.get("request") or {}).get("conversation") or {}
-    history = tuple(str(prior["question"]) for prior in conversation.get("history") or ())
-    return history, tuple(conversation.get("pinned") or ()), ()
+def _asked(events: Sequence[RunEvent]) -> RunRequest:
+    """What was asked of a run, from how it started."""
+    started = events[0].event
+    assert isinstance(started, RunStarted)
+    return started.request
+
+
+def _questions(asked: RunRequest) -> tuple[str, ...]:
+    return tuple(prior.question for prior in asked.conversation.history)
+
+
+def _turned_away(events: Sequence[RunEvent]) -> tuple[str, ...]:
+    """What a run found and did not take, as its end tells it."""
+    ended = finished_event(events)
+    # Not as a value: the end of a record of 0.1.0 is no whole result.
+    explored = (ended.body.get("result") or {}).get("explored") or {} if ended else {}
+    return tuple(map(str, explored.get("rejected") or ()))
 
 
 def _unique(values: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
@@ -174,7 +192,8 @@ def _cases(one: _Recorded, review: Review) -> Iterator[EvalCase]:
             expect_planner=plan.planner_status,
             expect_query_variants=tuple(one.query for one in plan.query_variants if one.kind == "planner"),
         )
-        yield _case(one, review, f"{name}-planner-off", disable_planner=True)
+        # What the rules alone would have found first is not known.
+        yield _case(one, review, f"{name}-planner-off", disable_planner=True, expect_top_keys=())
         return
     yield _case(one, review, name, expect_concepts=_concepts(one))
     yield _case(one, review, f"{name}-planner-off", disable_planner=True, expect_concepts=_concepts(one))
@@ -188,29 +207,52 @@ def _concepts(one: _Recorded) -> tuple[str, ...]:
 def _case(one: _Recorded, review: Review, name: str, **planning: Any) -> EvalCase:
     unwanted = set(review.forbid)
     cited = tuple(key for key in one.cited if key not in unwanted)
+    noise = tuple(key for key in one.rejected if key not in (*one.cited, *review.expect, *one.reviewed, *one.pinned))
     wanted = _unique((*review.expect, *one.reviewed))
     rows = _unique(row.source_key for row in one.pack.evidence) if one.pack else ()
     top = tuple(key for key in rows if key not in unwanted)[:_TOP_KEYS]
     status = review.status or ("ok" if review.expect and one.status == "no_evidence" else one.status)
     answered = status in ("ok", "ok_truncated")
+    as_it_was = review.is_empty and answered
+    filters = one.filters
+    expected = {
+        # What the run found first and cited, where nobody says that it was the wrong thing.
+        "expect_top_keys": tuple(key for key in top[:1] if key in cited) if as_it_was else (),
+        **planning,
+    }
     return EvalCase(
         question=one.question,
         id=name,
         family=one.pack.query_plan.family if one.pack else None,
-        note="proposed from a run; review it, then remove this line",
+        note=" ".join(("proposed from a run; review it, then remove this line", *_not_carried(filters))),
         history=one.history,
         pinned=one.pinned,
+        collections=filters.collections,
+        source_types=filters.source_types,
+        filter_tags=filters.tags,
         profile=one.profile if one.profile != "local" else None,  # type: ignore[arg-type]
         expect_answer_status=status,
         expect_source_keys=wanted,
-        # What the run found first, where nobody says that it was the wrong thing.
-        any_source_keys=top if review.is_empty and answered else (),
-        expect_citation_source_keys=wanted if wanted and answered else cited if answered and review.is_empty else (),
-        forbid_citation_source_keys=_unique((*review.forbid, *(key for key in one.rejected if key not in one.cited))),
+        any_source_keys=top if as_it_was else (),
+        expect_citation_source_keys=wanted if wanted and answered else cited if as_it_was else (),
+        forbid_citation_source_keys=_unique((*review.forbid, *noise)),
         expect_text=review.texts,
         max_unsupported_rate=0.0 if answered else None,
-        **planning,
+        **expected,
     )
+
+
+def _not_carried(filters: Filters) -> Iterator[str]:
+    """Limits of a run that a case cannot have: whoever reviews it should know."""
+    held = {
+        "only": filters.only,
+        "since": filters.since,
+        "until": filters.until,
+        "not_in": filters.exclude_paths,
+        "not_from": filters.exclude_domains,
+    }
+    if left := [name for name, value in held.items() if value]:
+        yield f"(the run was also limited by {', '.join(left)}, which a case cannot be)"
 
 
 def _name(one: _Recorded) -> str:

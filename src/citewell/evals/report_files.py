@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 from citewell.domain.eval_reports import EvalArm, EvalCaseReport, EvalReport
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 92rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 0; }
 .case { border: 1px solid #ddd; border-left-width: 6px; border-radius: 4px; padding: .7rem 1rem; margin: .7rem 0; }
 .failed { border-left-color: #b3261e; } .passed { border-left-color: #2e7d32; } .skipped { border-left-color: #8a8a8a; }
@@ -22,6 +22,8 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 0; }
 .why { margin: .3rem 0; } code { background: #f2f2f2; padding: 0 .25rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; }
 td, th { border: 1px solid #ddd; padding: .15rem .5rem; text-align: left; vertical-align: top; }
+.arms { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: .3rem 1.5rem; }
+.arm { min-width: 0; overflow-x: auto; }
 summary { cursor: pointer; } .dim { color: #666; }
 @media (prefers-color-scheme: dark) {
  body { background: #161616; color: #e6e6e6; } code { background: #2a2a2a; } .case, td, th { border-color: #3a3a3a; }
@@ -58,7 +60,8 @@ def _case_html(case: EvalCaseReport) -> str:
     )
     if case.known_failing:
         head += f'<p class="dim">known to fail: {escape(case.known_failing)}</p>'
-    return head + "".join(_arm_html(arm) for arm in case.arms) + "</details></section>"
+    arms = "".join(f'<div class="arm">{_arm_html(arm)}</div>' for arm in case.arms)
+    return f'{head}<div class="arms">{arms}</div></details></section>'
 
 
 def _arm_html(arm: EvalArm) -> str:

@@ -38,6 +38,7 @@ from citewell.evals.assertions import Asked, failures, not_checked
 from citewell.evals.case_files import LoadedFile, LocatedCase
 from citewell.evals.sample import sample_corpus
 from citewell.models.endpoints import EXTRACTIVE
+from citewell.packs.options import OPTION_PROFILES
 from citewell.recording.trace import read_trace
 from citewell.settings import Settings
 
@@ -198,7 +199,7 @@ def _ask(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collectio
     with_planner = arm == "planner_on"
     models = ModelChoice(planner=with_planner, planner_model=case.planner_model if with_planner else None)
     conversation = _conversation(case)
-    options = PackOptions(limit=case.limit)
+    options = _options(case, kind)
     started = time.perf_counter()
     if case.brief is not None and kind == "research":
         return _report(engine, case, case.brief, arm, collections)
@@ -296,6 +297,14 @@ def _filters(case: EvalCase, collections: tuple[str, ...]) -> Filters:
             collections=case.collections or collections,
         )
     )
+
+
+def _options(case: EvalCase, kind: EvalKind) -> PackOptions:
+    """Rows and windows as the case says; of a profile a run takes these, and adds linked documents by itself."""
+    if kind == "mcp" or case.option_profile is None:
+        return PackOptions(limit=case.limit)
+    named = OPTION_PROFILES[case.option_profile]
+    return PackOptions(named.limit if case.limit is None else case.limit, named.max_chars_per_doc)
 
 
 def _conversation(case: EvalCase) -> Conversation | None:

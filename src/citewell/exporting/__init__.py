@@ -1,1 +1,1 @@
-"""Finished runs in the forms people keep and pass on: Markdown, Word, bibliographies, a page to share. Pure."""
+"""Finished runs in the forms people keep and pass on: Markdown, Word, PDF, bibliographies, a page to share. Pure."""

@@ -9,7 +9,7 @@ from typing import Literal
 from citewell.domain.answers import Citation
 from citewell.domain.runs import RunResult
 
-ExportForm = Literal["md", "bibtex", "ris", "docx"]
+ExportForm = Literal["md", "bibtex", "ris", "docx", "pdf"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def cited_documents(
 
 def export_file(form: ExportForm, run: Exportable) -> ExportedFile:
     """A run in one of its forms."""
-    # Each form is imported when it is asked for: the library for Word is heavy.
+    # Each form is imported when it is asked for: the libraries for Word and PDF are heavy.
     name = f"citewell-{run.result.run_id}"
     match form:
         case "md":
@@ -75,3 +75,7 @@ def export_file(form: ExportForm, run: Exportable) -> ExportedFile:
 
             kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
             return ExportedFile(f"{name}.docx", kind, to_word(run))
+        case "pdf":
+            from citewell.exporting.pdf import to_pdf
+
+            return ExportedFile(f"{name}.pdf", "application/pdf", to_pdf(run))

@@ -103,8 +103,7 @@ class CrossEncoder:
     def _open(self) -> tuple[Any, Any]:
         missing = [package for package in _PACKAGES if find_spec(package) is None]
         if missing:
-            fix = "pip install 'citewell[semantic]'"
-            raise Unavailable(f"The reranker needs {', '.join(missing)}.", fix=f"Install it: {fix}")
+            raise Unavailable(f"The reranker needs {', '.join(missing)}.", fix="Install citewell again.")
         graphs = [
             path for path in (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx") if path.is_file()
         ]

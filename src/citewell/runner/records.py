@@ -24,7 +24,7 @@ from citewell.domain.run_reports import (
     RunView,
 )
 from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
-from citewell.domain.runs import RunResult, RunSummary
+from citewell.domain.runs import PriorQuestion, RunResult, RunSummary
 from citewell.recording.archive import export_run, import_run, packed_run, unpacked_run
 from citewell.recording.folders import TRACES
 from citewell.recording.log import verify_chain
@@ -37,6 +37,8 @@ from citewell.runner.machine import Machine
 from citewell.runner.playback import fold, read_start, replay, replay_tolerant
 
 SourceState = Callable[[str, str], CitedSource]
+# How far back a conversation is looked for among the runs of chats.
+_CHATS_LOOKED_AT = 200
 
 
 class RunRecords:
@@ -67,6 +69,17 @@ class RunRecords:
     def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
         page = self._store().latest(limit, choice)
         return RunList(page.runs, page.unreadable, page.next)
+
+    def asked_in(self, conversation_id: str) -> tuple[PriorQuestion, ...]:
+        """The questions of a conversation as its latest run tells them, that run's own last; known by their runs."""
+        store = self._store()
+        for summary in store.latest(_CHATS_LOOKED_AT, RunChoice(surface="web_chat")).runs:
+            first = store.events(summary.run_id, limit=1)
+            if not first or first[0].body.get("request", {}).get("conversation_id") != conversation_id:
+                continue
+            request = read_start(first[0]).request
+            return (*request.conversation.history, PriorQuestion(summary.run_id, request.question))
+        return ()
 
     def events(self, run: str) -> list[RunEvent]:
         """The checked log of a run, by id or by the path of an exported one."""

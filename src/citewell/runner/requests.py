@@ -52,6 +52,7 @@ class Asked:
     option_profile: ProfileName = "cli"
     note: NoteTask | None = None
     report: ReportTask | None = None
+    conversation_id: str = ""
 
 
 class Requests:
@@ -120,6 +121,7 @@ class Requests:
             note=self._named(asked.note),
             web=web,
             report=self._active(asked.report, web),
+            conversation_id=self._masker.mask(asked.conversation_id),
         )
 
     def limits(self, profile: ProfileName, chosen: PackOptions) -> Limits:

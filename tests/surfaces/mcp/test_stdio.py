@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from citewell import Citewell
 from support.mcp_client import Pipe, command, pipe
 from support.model_script import stalls
 from support.model_server import ScriptedModelServer
+from support.promises import promised
 
 pytestmark = pytest.mark.slow
 QUESTION = {"question": "How far apart are the kelp lines?"}
@@ -26,10 +26,9 @@ QUESTION = {"question": "How far apart are the kelp lines?"}
 def test_with_nothing_asked_the_end_of_the_input_ends_the_server(data: Path) -> None:
     with pipe(data) as server:
         server.greet()
-        began = time.monotonic()
-        assert server.rest() == []
+        with promised(2.0, server.process.pid):
+            assert server.rest() == []
         assert server.process.returncode == 0
-        assert time.monotonic() - began < 10  # two seconds, on a machine that is not busy
 
 
 @pytest.mark.attack("C7")
@@ -82,10 +81,9 @@ def last_run(data: Path) -> Any:
 @pytest.mark.attack("C3")
 def test_cancelling_a_call_cancels_the_run_and_leaves_the_model(data: Path) -> None:
     with waiting_run(data) as (server, model, number):
-        began = time.monotonic()
-        server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
-        assert model.wait_until_left()
-        assert time.monotonic() - began < 10
+        with promised(2.0, server.process.pid):
+            server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+            assert model.wait_until_left()
         again = server.call("stats", {})
         rest = server.rest()
     assert [message["id"] for message in rest if "id" in message] == [again]
@@ -106,9 +104,10 @@ def test_where_nobody_reads_the_answers_the_server_leaves_and_the_run_stays_resu
     with waiting_run(data) as (server, _, _):
         assert server.process.stdin is not None
         assert server.process.stdout is not None
-        server.process.stdout.close()
-        server.process.stdin.close()
-        server.process.wait(10)
+        with promised(2.0, server.process.pid):
+            server.process.stdout.close()
+            server.process.stdin.close()
+            server.process.wait(20)
         server.process.stdin = server.process.stdout = None
     assert last_run(data).status == "interrupted"
 

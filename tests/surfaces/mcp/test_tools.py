@@ -60,6 +60,34 @@ def test_every_tool_is_listed_and_answers_with_a_document_of_its_schema(data: Pa
     talk(data, conversation, era=era)
 
 
+def test_the_list_of_tools_is_short_and_only_tells_of_what_a_result_can_reach(data: Path) -> None:
+    """Every client keeps the list in mind, for every question: it may not grow without being looked at."""
+
+    async def conversation(client: Client) -> None:
+        listed = (await client.list_tools()).model_dump_json(by_alias=True, exclude_none=True)
+        assert len(listed.encode()) < 60_000
+        for tool in json.loads(listed)["tools"]:
+            schema = tool["outputSchema"]
+            told = json.dumps(schema)
+            assert all(f"#/$defs/{name}" in told for name in schema.get("$defs", ())), tool["name"]
+
+    talk(data, conversation, CITEWELL_NOTE_TOOL="true")
+
+
+def test_a_whole_run_with_its_pack_fits_the_schema_of_the_tool(data: Path) -> None:
+    async def conversation(client: Client) -> None:
+        listed = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}
+        for asked in ({"question": QUESTION}, {"brief": {"question": QUESTION}}):
+            run = (await client.call_tool("research_run", {**asked, "include_pack": True})).structured_content
+            jsonschema.validate(run, listed["research_run"])
+            again = {"run_id": run["run_id"], "include_pack": True}
+            jsonschema.validate(
+                (await client.call_tool("research_get", again)).structured_content, listed["research_get"]
+            )
+
+    talk(data, conversation)
+
+
 def test_what_a_tool_answers_is_what_the_command_prints(sample: Program) -> None:
     """Search, documents, neighbours, topics, names, counts, evidence and answers: one document, whoever asks."""
     commands: dict[str, list[str]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from citewell.domain.runs import RunProfile
+from citewell.exporting.pdf import has_pdf
 from citewell.surfaces.api.operations import Answer, Call, Operation
 from citewell.version import __version__
 
-# PDF is the page to share, printed.
-_EXPORTS = ("md", "docx", "bibtex", "ris", "json", "zip")
+_EXPORTS = ("md", "docx", *(("pdf",) if has_pdf() else ()), "bibtex", "ris", "json", "zip")
 
 
 @dataclass(frozen=True, slots=True)

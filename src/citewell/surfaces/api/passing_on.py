@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.domain.errors import Unavailable, WorkFailed
+from citewell.domain.errors import WorkFailed
 from citewell.domain.run_reports import EgressLedger
 from citewell.domain.runs import RunSummary
 from citewell.domain.transcripts import ChatTranscript, TranscriptList
+from citewell.exporting.exported import ExportForm
 from citewell.exporting.share_page import SHARE_CSP
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.errors import JSON, Refused
@@ -26,13 +27,14 @@ _KINDS = (
     "application/x-bibtex",
     "application/x-research-info-systems",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/pdf",
 )
 
 
 class ExportQuery(Form):
     format: Annotated[
         Literal["md", "json", "zip", "bibtex", "ris", "docx", "pdf"],
-        Meta(description="`zip` can be replayed elsewhere; `pdf` is not available: print the page to share."),
+        Meta(description="`zip` can be replayed elsewhere; `pdf` needs the extra `citewell[pdf]`."),
     ] = "md"
 
 
@@ -43,21 +45,16 @@ async def _export(call: Call) -> Response:
     return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
-def _exported(call: Call, form: str) -> tuple[str, str, bytes]:
+def _exported(call: Call, form: ExportForm | Literal["json", "zip"]) -> tuple[str, str, bytes]:
     run_id = call.path["run_id"]
     match form:
         case "json":
             return f"citewell-{run_id}.json", JSON, to_json(call.cw.runs.shareable(run_id))
         case "zip":
             return f"{run_id}.zip", ZIP, call.cw.runs.archive(run_id)
-        case "md" | "bibtex" | "ris" | "docx":
+        case _:
             file = call.cw.runs.exported(run_id, form)
             return file.name, file.media_type, file.content
-        case _:
-            raise Unavailable(
-                "There is no PDF writer here that would show every script.",
-                fix=f"Open /api/runs/{run_id}/share and print it, or export docx.",
-            )
 
 
 async def _share(call: Call) -> Response:
@@ -102,7 +99,10 @@ PASSING_ON: tuple[Operation, ...] = (
         respond=_export,
         query=ExportQuery,
         parameters=RUN,
-        errors={409: "It has not ended, or its answer failed verification.", 503: "Not in this form."},
+        errors={
+            409: "It has not ended, or its answer failed verification.",
+            503: "The library for PDF is not installed, or no font shows the script.",
+        },
     ),
     Operation(
         *("GET", "/api/runs/{run_id}/share", "share_run", "A finished run as a page to pass on."),
@@ -114,7 +114,7 @@ PASSING_ON: tuple[Operation, ...] = (
     ),
     Operation(
         *("GET", "/api/runs/{run_id}/egress", "run_egress", "What a run sent, to whom and when."),
-        Answer(EgressLedger, description="Calls of models."),
+        Answer(EgressLedger, description="Calls of models, searches and pages that were read, in order."),
         tag="runs",
         value=lambda call: call.cw.runs.egress(call.path["run_id"]),
         parameters=RUN,

@@ -363,7 +363,16 @@ class ChatBody(Form):
     messages: Annotated[tuple[ChatMessage, ...], Meta(min_length=1, max_length=200)] | msgspec.UnsetType = msgspec.UNSET
     message: Question | msgspec.UnsetType = msgspec.UNSET
     mode: Literal["chat", "deep_research"] = "chat"
-    conversation_id: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,100}$")] | None = None
+    conversation_id: (
+        Annotated[
+            str,
+            Meta(
+                pattern="^[A-Za-z0-9_-]{1,100}$",
+                description="Recorded; a message alone goes on with what was asked in this conversation before.",
+            ),
+        ]
+        | None
+    ) = None
     model: ModelName | None = None
 
 
@@ -372,7 +381,14 @@ async def _chat(call: Call) -> Response:
     question, history = _asked(body)
     profile = "deep" if body.mode == "deep_research" else "chat"
     run_id = await call.blocking(
-        lambda: call.cw.start(question, profile=profile, model=body.model or None, history=history)  # type: ignore[arg-type]
+        lambda: call.cw.start(
+            question,
+            profile=profile,  # type: ignore[arg-type]
+            model=body.model or None,
+            history=history,
+            conversation_id=body.conversation_id or "",
+            surface="web_chat",
+        )
     )
     return await run_stream(call, run_id)
 
@@ -436,7 +452,11 @@ RESEARCH: tuple[Operation, ...] = (
         body=ChatBody,
         body_example={"message": "How many passengers did the Halvard carry?", "mode": "chat"},
         events=RUN_EVENTS,
-        errors={429: "Too many runs are under way.", 503: "This version does not search the web."},
-        description="Until the web can be searched, every mode is answered 503; ask with POST /api/runs.",
+        errors={429: "Too many runs are under way.", 503: "The server is stopping, or the model is not available."},
+        description=(
+            "A recorded run, as by POST /api/runs with the profile `chat` or `deep`: it searches the web with the "
+            "providers that are set, and without one answers from the corpus with the warning `no_search_provider`. "
+            "The run belongs to the server and goes on whoever watches."
+        ),
     ),
 )

@@ -308,7 +308,7 @@ RUNS: tuple[Operation, ...] = (
             404: "A pinned key, or a collection, that nobody has.",
             409: "Not as things are.",
             429: "Too many runs are under way.",
-            503: "The profile or the model is not available.",
+            503: "The server is stopping, or the model is not available.",
         },
         description="The run belongs to the server and goes on whoever watches; beyond its places it waits (`queued`).",
     ),

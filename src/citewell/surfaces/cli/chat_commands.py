@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from citewell.surfaces.cli.chat import Chat
 
 MARK = "/"
-_OF_THE_ANSWER: dict[str, ExportForm] = {".docx": "docx", ".bib": "bibtex", ".ris": "ris"}
+_OF_THE_ANSWER: dict[str, ExportForm] = {".docx": "docx", ".pdf": "pdf", ".bib": "bibtex", ".ris": "ris"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _exported(chat: Chat, suffix: str) -> bytes:
     if suffix not in _OF_THE_ANSWER:
         raise BadInput(
             f"There is no form {suffix or 'without an ending'} to export to.",
-            fix="The conversation: .md, .json. The last answer: .docx, .html, .bib, .ris, .zip.",
+            fix="The conversation: .md, .json. The last answer: .docx, .pdf, .html, .bib, .ris, .zip.",
         )
     return runs.exported(last, _OF_THE_ANSWER[suffix]).content
 
@@ -202,7 +202,9 @@ COMMANDS = {
     "new": ChatCommand("/new", "forget what was asked and pinned, and begin anew", _new),
     "save": ChatCommand("/save", "keep this conversation: its questions, keys and runs, never the answers", _save),
     "export": ChatCommand(
-        "/export FILE", "the conversation as .md or .json, or the last answer as .docx .html .bib .ris .zip", _export
+        "/export FILE",
+        "the conversation as .md or .json, or the last answer as .docx .pdf .html .bib .ris .zip",
+        _export,
     ),
     "help": ChatCommand("/help", "this list", _help),
     "quit": ChatCommand("/quit", "leave", _quit),

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 from citewell.domain.documents import Span
 from citewell.domain.errors import BadInput, NotFound
-from citewell.domain.runs import RunResult
+from citewell.domain.runs import SESSION_TURNS, RunResult
 from citewell.domain.transcripts import ChatTranscript, TranscriptTurn
 
-MOST_TURNS, MOST_PINS = 8, 24
+MOST_TURNS, MOST_PINS = SESSION_TURNS, 24
 
 
 @dataclass(frozen=True, slots=True)

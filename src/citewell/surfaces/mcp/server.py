@@ -201,7 +201,8 @@ def _described(tool: Tool) -> types.Tool:
             read_only_hint=reads,
             destructive_hint=False if reads else tool.group == "writing",
             idempotent_hint=reads,
-            open_world_hint=False,
+            # A run may search the web, where the user turned it on.
+            open_world_hint=not reads,
         ),
     )
 

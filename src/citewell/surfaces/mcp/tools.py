@@ -18,8 +18,8 @@ from citewell.domain.topics import TopicMap
 from citewell.public import Citewell
 from citewell.surfaces.mcp import arguments as told
 from citewell.surfaces.mcp.fitting import fitted, page_of
+from citewell.surfaces.mcp.output_schemas import output_schema
 from citewell.surfaces.mcp.rendering import rendered
-from citewell.surfaces.schemas import json_schema
 
 _WINDOW_CHARS, _PAGE_CHARS = 4_000, 20_000
 Group = Literal["reading", "traced", "writing"]
@@ -47,14 +47,11 @@ class Tool:
     call: Callable[[Citewell, Any], Outcome] | None = None
 
     def output_schema(self) -> dict[str, Any] | None:
-        """The published schema of the document, with an object at its root as the protocol wants it."""
+        """The schema of the document, as short as it may be."""
         if not self.schema:
             return None
         name, _, root = self.schema.partition("#")
-        schema = json_schema(name)
-        root = root or schema["$ref"].rpartition("/")[2]
-        kept = {key: entry for key, entry in schema.items() if key not in ("$ref", "anyOf")}
-        return {**kept, **{key: entry for key, entry in schema["$defs"][root].items() if key != "title"}}
+        return output_schema(name, root)
 
 
 def _search(cw: Citewell, call: told.SearchCall) -> Outcome:
