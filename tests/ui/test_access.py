@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser import DESKTOP, PHONE, ask, last_turn, opened, serious_faults, wait_status
 from support.http_server import RunningServer
+from support.model_script import ModelRequest
+from ui.conftest import HeldModel, mark
 
 FACT = "Why did Big Maggie's gearbox break down in February 2025?"
+Role: TypeAlias = Literal["button", "link", "tab", "checkbox"]
 VIEWS = ("chat", "search?q=gearbox", "search?topic=Tidewick", "corpus", "lab", "lab/evals")
 
 
@@ -77,7 +80,7 @@ def test_the_control_axe_does_see_a_fault(browser: Browser, server: RunningServe
         assert any(fault.startswith("button-name") for fault in serious_faults(page))
 
 
-def tab_to(page: Page, role: str, name: str, most: int = 60) -> None:
+def tab_to(page: Page, role: Role, name: str, *, back: bool = False, most: int = 120) -> None:
     """Press Tab until this has the focus, and see that the focus is seen."""
     wanted = page.get_by_role(role, name=re.compile(name)).first
     expect(wanted).to_be_attached()
@@ -88,49 +91,105 @@ def tab_to(page: Page, role: str, name: str, most: int = 60) -> None:
             )
             assert outlined, f"{name}: the focus is not seen"
             return
-        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab" if back else "Tab")
     raise AssertionError(f"{role} {name} cannot be reached by keyboard")
 
 
-def test_the_whole_way_by_keyboard_alone(page: Page) -> None:
+def ask_by_keyboard(page: Page, question: str) -> None:
     page.keyboard.press("/")
-    page.keyboard.type(FACT)
+    expect(page.get_by_label("Question", exact=True)).to_be_focused()
+    page.keyboard.type(question)
     page.keyboard.press("Enter")
-    wait_status(page, "ready")
-    page.locator("main").focus()
-    tab_to(page, "button", "Source 1: ")
-    expect(page.get_by_role("tooltip")).to_contain_text("breather filter")
-    page.keyboard.press("Enter")
-    source = page.get_by_test_id("source")
-    expect(source.locator("mark").first).to_be_in_viewport()
-    assert source.evaluate("one => one === document.activeElement")
-    page.keyboard.press("Escape")
-    expect(source).to_have_count(0)
-    tab_to(page, "button", "^Export$")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("menuitem", name="Markdown")).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("menuitem", name="Word")).to_be_focused()
-    page.keyboard.press("Escape")
-    tab_to(page, "button", "Use this evidence in follow-up: Big Maggie")
-    page.keyboard.press("Space")
-    expect(page.get_by_label("Pinned for the next question")).to_contain_text("Big Maggie")
-    page.keyboard.press("/")
-    page.keyboard.type("Who found it?")
-    page.keyboard.press("Enter")
-    expect(page.locator("article")).to_have_count(2)
-    wait_status(page, "ready")
-    page.locator("main").focus()
-    page.keyboard.press("l")
-    tab_to(page, "link", "Who found it")
-    page.keyboard.press("Enter")
-    tab_to(page, "button", "^Replay$")
-    page.keyboard.press("Enter")
-    expect(page.get_by_test_id("replay")).to_contain_text("Identical")
-    tab_to(page, "tab", "Answer")
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("tab", name="Timeline")).to_be_focused()
-    expect(page.get_by_test_id("part")).to_contain_text("retrieve")
+
+
+def good(request: ModelRequest) -> str:
+    return f"The breather filter had been left off after the autumn service {mark(request, 'breather filter')}."
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_whole_way_by_keyboard_alone(
+    browser: Browser, written: RunningServer, model: HeldModel, size: tuple[int, int]
+) -> None:
+    with opened(browser, written.url, size) as (page, _, _):
+        # Ask, watch, and reload in the middle.
+        page.get_by_role("heading", name="Ask what you have saved").wait_for()
+        ask_by_keyboard(page, FACT)
+        wait_status(page, "synthesizing")
+        page.reload()
+        wait_status(page, "synthesizing")
+        model.let(good)
+        wait_status(page, "ready")
+        # The quoted passage, and its source.
+        tab_to(page, "button", "Source 1: ")
+        expect(page.get_by_role("tooltip")).to_contain_text("breather filter")
+        page.keyboard.press("Enter")
+        source = page.get_by_test_id("source")
+        expect(source.locator("mark").first).to_be_in_viewport()
+        assert source.evaluate("one => one === document.activeElement")
+        page.keyboard.press("Escape")
+        expect(source).to_have_count(0)
+        # A chosen form of export.
+        tab_to(page, "button", "^Export$")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("menuitem", name="Markdown")).to_be_focused()
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("menuitem", name="Word")).to_be_focused()
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        assert download.value.suggested_filename.endswith(".docx")
+        expect(page.get_by_role("button", name="Export")).to_be_focused()
+        # Pin and follow up; stop one, and have the next finish now.
+        tab_to(page, "button", "Use this evidence in follow-up: Big Maggie")
+        page.keyboard.press("Space")
+        expect(page.get_by_label("Pinned for the next question")).to_contain_text("Big Maggie")
+        model.release.clear()
+        ask_by_keyboard(page, "Who found the missing breather?")
+        expect(page.locator("article")).to_have_count(2)
+        wait_status(page, "synthesizing")
+        tab_to(page, "button", "^Stop$", back=True)
+        page.keyboard.press("Enter")
+        wait_status(page, "cancelled")
+        ask_by_keyboard(page, "When did the turbine run again?")
+        expect(page.locator("article")).to_have_count(3)
+        wait_status(page, "synthesizing")
+        tab_to(page, "button", "^Finish now$", back=True)
+        page.keyboard.press("Enter")
+        wait_status(page, "ready")
+        model.let(good)
+        # Open it in the Lab, replay, look at its parts, rerun, compare.
+        tab_to(page, "link", "^Open in the Lab$", back=True)
+        page.keyboard.press("Enter")
+        tab_to(page, "button", "^Replay$")
+        page.keyboard.press("Enter")
+        expect(page.get_by_test_id("replay")).to_contain_text("Identical")
+        tab_to(page, "tab", "Answer")
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("tab", name="Timeline")).to_be_focused()
+        expect(page.get_by_test_id("part")).to_contain_text("retrieve")
+        tab_to(page, "button", "^Rerun$", back=True)
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("lab/compare/"))
+        expect(page.get_by_role("table", name="Comparison")).to_contain_text("breather filter")
+        # Promote what came out.
+        tab_to(page, "link", "the second run")
+        page.keyboard.press("Enter")
+        tab_to(page, "button", "Turn this into an eval case")
+        page.keyboard.press("Enter")
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("expect_citation_source_keys")
+        tab_to(page, "button", "Keep this case")
+        page.keyboard.press("Enter")
+        expect(dialog).to_contain_text("Kept in eval-cases/promoted.yaml")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="Turn this into an eval case")).to_be_focused()
+        # Two runs of the list, side by side.
+        page.keyboard.press("l")
+        for words in ("Who found", "When did the turbine"):
+            tab_to(page, "checkbox", f"Compare: {words}", back=words.startswith("Who"))
+            page.keyboard.press("Space")
+        tab_to(page, "button", "^Compare$", back=True)
+        page.keyboard.press("Enter")
+        expect(page.get_by_test_id("same")).to_contain_text("They differ")
 
 
 def test_the_palette_goes_everywhere(page: Page) -> None:
