@@ -137,6 +137,17 @@ def test_evidence_says_why_it_won(page: Page) -> None:
     expect(last_turn(page)).to_contain_text("Variants tried")
 
 
+def test_evidence_shows_what_it_is_where_it_lies_and_its_tags(page: Page) -> None:
+    ask(page, FACT)
+    wait_status(page, "ready")
+    card = last_turn(page).get_by_test_id("evidence").locator("li").first
+    expect(card.get_by_text("Note · item")).to_be_visible()
+    expect(card.get_by_text("note:skelday/vault/co-op/big-maggie · ")).to_be_visible()
+    expect(card.get_by_text("Big Maggie.md")).to_be_visible()
+    tags = card.locator(".tag")
+    expect(tags.first).to_have_text(re.compile("^#"))
+
+
 def test_with_synthesis_off_the_evidence_stands_alone(page: Page) -> None:
     page.get_by_role("button", name="Options").click()
     page.get_by_label("Write an answer").uncheck()
