@@ -126,6 +126,21 @@ def test_suggestions_from_the_evidence_ask_on(page: Page) -> None:
     wait_status(page, "ready")
 
 
+def test_each_answer_says_whether_its_trace_was_saved(page: Page) -> None:
+    ask(page, FACT)
+    wait_status(page, "ready")
+    told = last_turn(page).get_by_test_id("recorded")
+    expect(told).to_have_text("Trace saved locally")
+    page.reload()
+    expect(told).to_have_text("Trace saved locally")
+    page.get_by_role("button", name="Options").click()
+    page.get_by_label("Keep a record").uncheck()
+    ask(page, FACT)
+    expect(page.locator("article")).to_have_count(2)
+    wait_status(page, "ready")
+    expect(told).to_have_text("Not recorded: keeping a record was off")
+
+
 def test_evidence_says_why_it_won(page: Page) -> None:
     ask(page, FACT)
     wait_status(page, "ready")
