@@ -178,8 +178,21 @@ def test_filters_are_sent_and_named_when_nothing_is_left(page: Page) -> None:
     page.get_by_label("Image").check()
     ask(page, FACT)
     wait_status(page, "ready")
+    expect(last_turn(page).get_by_label("No answer").get_by_test_id("filters")).to_contain_text("kind Image")
     last_turn(page).get_by_role("button", name="Explain this result").click()
     expect(last_turn(page).get_by_label("Explanation")).to_contain_text("image")
+
+
+def test_near_passages_are_not_said_to_be_about_something_else(browser: Browser, server: RunningServer) -> None:
+    with opened(browser, server.url, PHONE) as (page, _, _):
+        ask(page, "What colour is the cottage's front door?")
+        wait_status(page, "ready")
+        expect(last_turn(page).get_by_text("What comes nearest")).to_be_visible()
+        expect(last_turn(page)).not_to_contain_text("is about this")
+        strip = last_turn(page).get_by_test_id("timeline")
+        for part in (strip.locator(".headline"), strip.locator(".counts")):
+            assert part.evaluate("one => one.scrollWidth <= one.clientWidth"), part.inner_text()
+        expect(strip).to_contain_text("considered")
 
 
 def test_exports_and_the_page_to_share(page: Page) -> None:
