@@ -21,7 +21,16 @@ from web.loopback_internet import article
 
 FACT = "Why did Big Maggie's gearbox break down in February 2025?"
 Role: TypeAlias = Literal["button", "link", "tab", "checkbox"]
-VIEWS = ("chat", "search?q=gearbox", "search?topic=Tidewick", "reports", "corpus", "lab", "lab/evals")
+VIEWS = (
+    "chat",
+    "search?q=gearbox",
+    "search?topic=Tidewick",
+    "reports",
+    "corpus",
+    "lab",
+    "lab/conversations",
+    "lab/evals",
+)
 
 
 @pytest.fixture(scope="module")
