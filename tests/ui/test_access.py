@@ -299,7 +299,7 @@ def test_the_whole_way_by_keyboard_alone(
         wait_status(page, "synthesizing")
         tab_to(page, "button", "^Finish now$", back=True)
         page.keyboard.press("Enter")
-        wait_status(page, "ready")
+        wait_status(page, "incomplete")
         model.let(good)
         # Open it in the Lab, replay, look at its parts, rerun, compare.
         tab_to(page, "link", "^Open in the Lab$", back=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from citewell import Citewell
 from support.browser import PHONE, ask, last_turn, opened, overflow, wait_status
-from support.http_server import RunningServer
+from support.http_server import RunningServer, running_server
 
 FACT = "Why did Big Maggie's gearbox break down in February 2025?"
 NOT_THERE = "What colour is the cottage's front door?"
@@ -193,6 +195,40 @@ def test_near_passages_are_not_said_to_be_about_something_else(browser: Browser,
         for part in (strip.locator(".headline"), strip.locator(".counts")):
             assert part.evaluate("one => one.scrollWidth <= one.clientWidth"), part.inner_text()
         expect(strip).to_contain_text("considered")
+
+
+def test_the_sources_of_a_disagreement_show_their_kind_and_date(browser: Browser, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, year, text in (
+        ("light", 1891, "The Halvard light was first lit in 1871 by its keeper."),
+        ("register", 1892, "It was in 1871 that the Halvard light was first lit, as the coast guard has it."),
+        ("paper", 1894, "The paper wrote that the Halvard light was first lit in 1874."),
+    ):
+        (notes / f"{name}.md").write_text(f"---\ncreated: {year}-05-01\n---\n# The {name}\n{text}\n", "utf-8")
+    with Citewell(tmp_path / "data") as cw:
+        cw.add(notes)
+    with running_server(tmp_path / "data") as own, opened(browser, own.url) as (page, _, _):
+        ask(page, "When was the Halvard light first lit?")
+        wait_status(page, "ready")
+        table = last_turn(page).get_by_label("Contradictions")
+        expect(table).to_contain_text("1871")
+        table.get_by_test_id("citation").first.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text(re.compile(r"Note · 189[12]-05-01"))
+
+
+def test_next_steps_of_an_earlier_question_can_still_be_read(page: Page) -> None:
+    ask(page, "What do I know about the kelp farm?")
+    wait_status(page, "ready")
+    steps = page.locator("article").first.get_by_label("Next steps")
+    offered = steps.locator("button, a").all_inner_texts()
+    ask(page, FACT)
+    expect(page.locator("article")).to_have_count(2)
+    wait_status(page, "ready")
+    expect(steps).to_be_hidden()
+    page.locator("article").first.locator("summary", has_text="Next steps").click()
+    expect(steps).to_be_visible()
+    assert steps.locator("button, a").all_inner_texts() == offered
 
 
 def test_exports_and_the_page_to_share(page: Page) -> None:

@@ -138,8 +138,14 @@ def test_finish_now_answers_with_what_is_there(browser: Browser, written: Runnin
         ask(page, QUESTION)
         wait_status(page, "synthesizing")
         last_turn(page).get_by_role("button", name="Finish now").click()
-        wait_status(page, "ready")
+        wait_status(page, "incomplete")
         expect(last_turn(page).get_by_test_id("answer")).to_contain_text("breather filter")
+        expect(last_turn(page).get_by_test_id("timeline").get_by_text("incomplete", exact=True)).to_be_visible()
+        expect(page.get_by_test_id("announcer")).to_contain_text("Incomplete answer ready")
+        expect(last_turn(page).get_by_role("button", name="Export")).to_be_visible()
+        page.reload()
+        wait_status(page, "incomplete")
+        expect(last_turn(page).get_by_test_id("timeline").get_by_text("incomplete", exact=True)).to_be_visible()
 
 
 def test_a_reload_in_the_middle_loses_nothing(browser: Browser, written: RunningServer, model: HeldModel) -> None:

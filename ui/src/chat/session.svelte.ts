@@ -221,8 +221,10 @@ export class Turn {
           ? "verification_failed"
           : result.answer_status === "error" || result.status === "failed"
             ? "error"
-            : "ready";
-    this.#ended(status, result.answer ? `Answer ready, ${plural(result.citations.length, "citation")}` : STOP_REASONS[result.stop_reason]);
+            : result.answer && result.answer_warnings.includes("incomplete")
+              ? "incomplete"
+              : "ready";
+    this.#ended(status, result.answer ? `${status === "incomplete" ? "Incomplete answer" : "Answer"} ready, ${plural(result.citations.length, "citation")}` : STOP_REASONS[result.stop_reason]);
   }
 
   #refused(error: { code: string; message: string; fix?: string | null }): void {
