@@ -30,6 +30,9 @@ def test_a_watched_folder_is_followed_until_ctrl_c(tmp_path: Path) -> None:
         with Citewell(data) as cw:
             (collection,) = cw.corpus.collections().collections
         assert collection.watched == (str(vault),)
+        listed = subprocess.run([*command[:5], "collections"], capture_output=True, text=True, check=True).stdout
+        assert "watched" in listed.splitlines()[0]
+        assert "yes" in listed
         assert "1 deleted" in next(line for line in process.stderr if "deleted" in line and "0 deleted" not in line)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 0
