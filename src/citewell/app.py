@@ -338,10 +338,13 @@ class Engine:
     ) -> Iterator[SyncProgress | AddReport]:
         """Add a path, then follow it: a report each time it has changed, until told to stop."""
         from citewell.corpus.watch import changes
+        from citewell.corpus.watchers import announced
 
         yield from self.add(path, collection=collection, source_type=source_type, excludes=excludes)
-        for _ in changes(path.expanduser().resolve(), stop):
-            yield from self.add(path, source_type=source_type)
+        followed = path.expanduser().resolve()
+        with announced(self.settings.data_dir, followed):
+            for _ in changes(followed, stop):
+                yield from self.add(path, source_type=source_type)
 
     def encode(self, most_seconds: float | None = None) -> Iterator[EncodeProgress | EncodeReport]:
         """Give every chunk that lacks one its vector; the last event is the report. It goes on where it stopped."""
@@ -425,9 +428,12 @@ class Engine:
             )
 
     def collections(self) -> CollectionList:
+        from citewell.corpus.watchers import watched_by_root, watched_paths
         from citewell.domain.library import CollectionList
 
-        return CollectionList(self.corpus.collections())
+        found = self.corpus.collections()
+        watched = watched_by_root([one.root for one in found], watched_paths(self.settings.data_dir))
+        return CollectionList(tuple(replace(one, watched=watched.get(one.root, ())) for one in found))
 
     def stats(self) -> Stats:
         return self.corpus.stats()

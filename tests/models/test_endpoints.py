@@ -13,7 +13,15 @@ import pytest
 from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.errors import BadInput, Unavailable
 from citewell.models.chat import check_model, open_chat
-from citewell.models.endpoints import PROVIDERS, is_hosted, is_local_address, provider_of, resolve
+from citewell.models.endpoints import (
+    PROVIDERS,
+    askable_providers,
+    is_hosted,
+    is_local_address,
+    provider_of,
+    resolve,
+    set_models,
+)
 from citewell.settings import Settings
 
 
@@ -133,3 +141,11 @@ def test_opening_chat_loads_no_client() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_models_that_are_set_can_be_named_and_others_of_their_providers() -> None:
+    several = settings(model="openai:one", planner_model="ollama:two", review_model="openai:one")
+    assert set_models(several) == ("openai:one", "ollama:two")
+    assert askable_providers(several) == ("openai", "ollama")
+    assert set_models(settings(model="extractive")) == ()
+    assert askable_providers(settings(model="no provider")) == ()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from citewell import Citewell
 from citewell.app import Engine
 from citewell.settings import Settings
 
@@ -29,6 +30,12 @@ def test_a_watched_folder_is_followed_until_ctrl_c(tmp_path: Path) -> None:
         (vault / "b.md").write_text("The second kettle.", "utf-8")
         assert "1 new" in next(line for line in process.stderr if " 0 new, 0 updated" not in line)
         (vault / "a.md").unlink()
+        with Citewell(data) as cw:
+            (collection,) = cw.corpus.collections().collections
+        assert collection.watched == (str(vault),)
+        listed = subprocess.run([*command[:5], "collections"], capture_output=True, text=True, check=True).stdout
+        assert "watched" in listed.splitlines()[0]
+        assert "yes" in listed
         assert "1 deleted" in next(line for line in process.stderr if "deleted" in line and "0 deleted" not in line)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from citewell import Citewell
 from support.browser import PHONE, ask, last_turn, opened, overflow, wait_status
-from support.http_server import RunningServer
+from support.http_server import RunningServer, running_server
 
 FACT = "Why did Big Maggie's gearbox break down in February 2025?"
 NOT_THERE = "What colour is the cottage's front door?"
@@ -126,6 +128,21 @@ def test_suggestions_from_the_evidence_ask_on(page: Page) -> None:
     wait_status(page, "ready")
 
 
+def test_each_answer_says_whether_its_trace_was_saved(page: Page) -> None:
+    ask(page, FACT)
+    wait_status(page, "ready")
+    told = last_turn(page).get_by_test_id("recorded")
+    expect(told).to_have_text("Trace saved locally")
+    page.reload()
+    expect(told).to_have_text("Trace saved locally")
+    page.get_by_role("button", name="Options").click()
+    page.get_by_label("Keep a record").uncheck()
+    ask(page, FACT)
+    expect(page.locator("article")).to_have_count(2)
+    wait_status(page, "ready")
+    expect(told).to_have_text("Not recorded: keeping a record was off")
+
+
 def test_evidence_says_why_it_won(page: Page) -> None:
     ask(page, FACT)
     wait_status(page, "ready")
@@ -135,6 +152,17 @@ def test_evidence_says_why_it_won(page: Page) -> None:
     expect(card).to_contain_text("Missing: break")
     last_turn(page).get_by_text("Query plan").click()
     expect(last_turn(page)).to_contain_text("Variants tried")
+
+
+def test_evidence_shows_what_it_is_where_it_lies_and_its_tags(page: Page) -> None:
+    ask(page, FACT)
+    wait_status(page, "ready")
+    card = last_turn(page).get_by_test_id("evidence").locator("li").first
+    expect(card.get_by_text("Note · item")).to_be_visible()
+    expect(card.get_by_text("note:skelday/vault/co-op/big-maggie · ")).to_be_visible()
+    expect(card.get_by_text("Big Maggie.md")).to_be_visible()
+    tags = card.locator(".tag")
+    expect(tags.first).to_have_text(re.compile("^#"))
 
 
 def test_with_synthesis_off_the_evidence_stands_alone(page: Page) -> None:
@@ -152,8 +180,55 @@ def test_filters_are_sent_and_named_when_nothing_is_left(page: Page) -> None:
     page.get_by_label("Image").check()
     ask(page, FACT)
     wait_status(page, "ready")
+    expect(last_turn(page).get_by_label("No answer").get_by_test_id("filters")).to_contain_text("kind Image")
     last_turn(page).get_by_role("button", name="Explain this result").click()
     expect(last_turn(page).get_by_label("Explanation")).to_contain_text("image")
+
+
+def test_near_passages_are_not_said_to_be_about_something_else(browser: Browser, server: RunningServer) -> None:
+    with opened(browser, server.url, PHONE) as (page, _, _):
+        ask(page, "What colour is the cottage's front door?")
+        wait_status(page, "ready")
+        expect(last_turn(page).get_by_text("What comes nearest")).to_be_visible()
+        expect(last_turn(page)).not_to_contain_text("is about this")
+        strip = last_turn(page).get_by_test_id("timeline")
+        for part in (strip.locator(".headline"), strip.locator(".counts")):
+            assert part.evaluate("one => one.scrollWidth <= one.clientWidth"), part.inner_text()
+        expect(strip).to_contain_text("considered")
+
+
+def test_the_sources_of_a_disagreement_show_their_kind_and_date(browser: Browser, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, year, text in (
+        ("light", 1891, "The Halvard light was first lit in 1871 by its keeper."),
+        ("register", 1892, "It was in 1871 that the Halvard light was first lit, as the coast guard has it."),
+        ("paper", 1894, "The paper wrote that the Halvard light was first lit in 1874."),
+    ):
+        (notes / f"{name}.md").write_text(f"---\ncreated: {year}-05-01\n---\n# The {name}\n{text}\n", "utf-8")
+    with Citewell(tmp_path / "data") as cw:
+        cw.add(notes)
+    with running_server(tmp_path / "data") as own, opened(browser, own.url) as (page, _, _):
+        ask(page, "When was the Halvard light first lit?")
+        wait_status(page, "ready")
+        table = last_turn(page).get_by_label("Contradictions")
+        expect(table).to_contain_text("1871")
+        table.get_by_test_id("citation").first.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text(re.compile(r"Note · 189[12]-05-01"))
+
+
+def test_next_steps_of_an_earlier_question_can_still_be_read(page: Page) -> None:
+    ask(page, "What do I know about the kelp farm?")
+    wait_status(page, "ready")
+    steps = page.locator("article").first.get_by_label("Next steps")
+    offered = steps.locator("button, a").all_inner_texts()
+    ask(page, FACT)
+    expect(page.locator("article")).to_have_count(2)
+    wait_status(page, "ready")
+    expect(steps).to_be_hidden()
+    page.locator("article").first.locator("summary", has_text="Next steps").click()
+    expect(steps).to_be_visible()
+    assert steps.locator("button, a").all_inner_texts() == offered
 
 
 def test_exports_and_the_page_to_share(page: Page) -> None:

@@ -55,7 +55,7 @@ def test_the_whole_journey(
         expect(page.locator("article")).to_have_count(3)
         wait_status(page, "synthesizing")
         last_turn(page).get_by_role("button", name="Finish now").click()
-        wait_status(page, "ready")
+        wait_status(page, "incomplete")
         model.let(good)
         assert overflow(page) == 0
         # Export.

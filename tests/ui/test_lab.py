@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import ask, last_turn, opened, wait_status
+from support.browser import PHONE, ask, last_turn, opened, overflow, serious_faults, wait_status
 from support.http_server import RunningServer, running_server
 from ui.conftest import HeldModel, mark
 
@@ -128,17 +128,57 @@ def test_a_trace_from_elsewhere_is_loaded(browser: Browser, server: RunningServe
         expect(page.get_by_role("alert")).to_be_visible()
 
 
-def test_a_transcript_is_loaded(page: Page, tmp_path: Path) -> None:
+def test_a_transcript_is_loaded_and_its_questions_asked_again_compared_and_promoted(
+    page: Page, tmp_path: Path, run_id: str
+) -> None:
+    longlines = "How deep below the surface do the kelp longlines sit?"
     kept = {
         "schema_version": "chat_transcript.v1",
         "conversation_id": "from-elsewhere",
-        "turns": [{"question_id": "q1", "question": "Who lit the lamp?"}],
+        "turns": [
+            {"question_id": "q1", "question": FACT, "run_id": run_id, "answer_status": "ok", "reviewed": True},
+            {"question_id": "q2", "question": longlines},
+        ],
     }
     file = tmp_path / "conversation.json"
     file.write_text(json.dumps(kept), "utf-8")
     page.goto(f"{page.url}#/lab")
     page.get_by_label("Load a trace or transcript").set_input_files(file)
-    expect(page.get_by_text("Conversation from-elsewhere with 1 questions is on record.").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Conversation of 2 questions")).to_be_visible()
+    first, second = page.get_by_test_id("turns").locator("> li").all()
+    expect(first.get_by_role("link", name=FACT)).to_be_visible()
+    expect(second).to_contain_text("No run is on record for it")
+    expect(second.get_by_role("button", name="Turn into an eval case")).to_have_count(0)
+    second.get_by_role("button", name="Ask again").click()
+    expect(second.get_by_role("link", name="the new run")).to_be_visible()
+    second.get_by_role("button", name="Turn into an eval case").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("expect_citation_source_keys")
+    expect(dialog).to_contain_text("longlines")
+    assert serious_faults(page) == []
+    dialog.get_by_role("button", name="Close").click()
+    first.get_by_role("button", name="Ask again").click()
+    first.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_test_id("same")).to_contain_text("Both came to the same.")
+
+
+def test_saved_conversations_are_listed_and_opened(browser: Browser, server: RunningServer) -> None:
+    with opened(browser, server.url, PHONE) as (page, _, _):
+        ask(page, FACT)
+        wait_status(page, "ready")
+        page.get_by_role("button", name="Save conversation").click()
+        expect(page.get_by_role("button", name="Saved")).to_be_visible()
+        page.goto(f"{server.url}#/lab")
+        page.get_by_role("link", name="Conversations").click()
+        listed = page.get_by_test_id("conversations").locator("li").first
+        expect(listed).to_contain_text("1 question")
+        assert serious_faults(page) == []
+        listed.get_by_role("link", name=FACT).click()
+        expect(page.get_by_test_id("turns")).to_contain_text("cited ")
+        assert serious_faults(page) == []
+        assert overflow(page) == 0
+        page.goto(f"{server.url}#/lab/conversations/nobody-knows-it")
+        expect(page.get_by_role("status").first).to_contain_text("There is no conversation")
 
 
 def test_a_run_becomes_a_case_that_is_run_and_reported(browser: Browser, sample_data: Path) -> None:

@@ -18,6 +18,8 @@ from support.browser import ROOT, ask, last_turn, opened, overflow, wait_status
 from support.http_server import RunningServer, running_server
 
 ROWS = 1_000
+# Far from smooth: what a machine with nothing else to do is never near to.
+JERKY_MS = 150
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +50,11 @@ SCROLL = """() => new Promise(done => {
     const step = now => {
         times.push(now - last); last = now; y += 900; scrollTo(0, y);
         if (y < document.documentElement.scrollHeight && times.length < 600) requestAnimationFrame(step);
-        else done({frames: times.length, worst: Math.max(...times.slice(1)),
-                   median: times.slice(1).sort((a, b) => a - b)[Math.floor(times.length / 2)], height: y});
+        else {
+            const sorted = times.slice(1).sort((a, b) => a - b);
+            const share = part => Math.round(10 * sorted[Math.floor((sorted.length - 1) * part)]) / 10;
+            done({frames: sorted.length, median: share(0.5), p95: share(0.95), worst: share(1), height: y});
+        }
     };
     requestAnimationFrame(step);
 })"""
@@ -65,6 +70,7 @@ def test_a_thousand_results_are_shown_and_scrolled_through(browser: Browser, lar
         scrolled = page.evaluate(SCROLL)
         told(scroll=scrolled, rows=rows.count())
         assert scrolled["frames"] > 20
+        assert scrolled["median"] < JERKY_MS
         expect(rows.last).to_be_in_viewport()
         assert overflow(page) == 0
         page.keyboard.press("Control+k")
@@ -81,6 +87,32 @@ def test_the_first_paint_is_measured(browser: Browser, server: RunningServer) ->
         )
         told(first_contentful_paint_ms=round(paint), page_bytes=sum(sizes))
         assert sum(sizes) < 200_000
+
+
+def test_a_thousand_rows_of_evidence_are_scrolled_through(browser: Browser, server: RunningServer) -> None:
+    """No pack holds so many; the page is handed them, every one another document."""
+    done = server.finished(server.start_run("Why did Big Maggie's gearbox break down in February 2025?"))
+    rows = done["pack"]["evidence"]
+    done["pack"]["evidence"] = [
+        {**rows[number % len(rows)], "source_key": f"note:{number}", "title": f"Row {number}"} for number in range(ROWS)
+    ]
+
+    def handed(route: Route) -> None:
+        route.fulfill(content_type="text/event-stream", body=f"id: 1\nevent: done\ndata: {json.dumps(done)}\n\n")
+
+    with opened(browser, server.url) as (page, _, _):
+        page.route("**/events", handed)
+        ask(page, "Much evidence, please?")
+        wait_status(page, "ready")
+        last_turn(page).get_by_role("button", name="Show all 1000").click()
+        shown = last_turn(page).get_by_test_id("evidence").locator("li")
+        expect(shown).to_have_count(ROWS)
+        page.evaluate("scrollTo(0, 0)")
+        scrolled = page.evaluate(SCROLL)
+        told(evidence_scroll=scrolled, evidence_rows=ROWS)
+        assert scrolled["height"] > ROWS * 60
+        assert scrolled["median"] < JERKY_MS
+        assert overflow(page) == 0
 
 
 def test_an_answer_of_five_megabytes_breaks_nothing(browser: Browser, server: RunningServer) -> None:

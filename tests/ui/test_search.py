@@ -24,7 +24,7 @@ def test_filters_narrow_the_results(page: Page) -> None:
     page.get_by_label("Kind").select_option("pdf")
     expect(results).not_to_have_count(before)
     for badge in results.locator(".badge:first-child").all_inner_texts():
-        assert badge == "PDF"
+        assert badge.startswith("PDF · ")
     page.get_by_label("Kind").select_option("")
     page.get_by_label("Tag").fill("daily")
     expect(results.first).to_contain_text("2025")

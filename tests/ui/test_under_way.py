@@ -52,6 +52,38 @@ def test_while_a_model_writes_the_stage_is_shown_and_announced(
         expect(last_turn(page).locator("[data-verdict=supported]")).to_have_count(2)
 
 
+def test_another_model_is_named_for_a_question_and_no_other_than_this_server_can_ask(
+    browser: Browser, written: RunningServer, model: HeldModel
+) -> None:
+    asked: list[str] = []
+
+    def answered(request: ModelRequest) -> str:
+        asked.append(request.body["model"])
+        return good(request)
+
+    model.let(answered)
+    with opened(browser, written.url) as (page, _, _):
+        page.get_by_role("button", name="Options").click()
+        named = page.get_by_label("Model", exact=True)
+        expect(named).to_have_attribute("placeholder", "openai:test")
+        named.fill("anthropic:other")
+        ask(page, QUESTION)
+        expect(named).to_be_focused()
+        expect(page.get_by_text("This server can ask openai:NAME.")).to_be_visible()
+        expect(page.locator("article")).to_have_count(0)
+        named.fill("openai:larger")
+        ask(page, QUESTION)
+        wait_status(page, "ready")
+        expect(last_turn(page)).to_contain_text("openai: larger")
+        assert asked == ["larger"]
+
+
+def test_without_a_model_none_can_be_named(page: Page) -> None:
+    page.get_by_role("button", name="Options").click()
+    expect(page.get_by_label("Tags")).to_be_visible()
+    expect(page.get_by_label("Model", exact=True)).to_have_count(0)
+
+
 def test_what_the_passage_does_not_say_is_marked_and_says_why(
     browser: Browser, written: RunningServer, model: HeldModel
 ) -> None:
@@ -106,8 +138,14 @@ def test_finish_now_answers_with_what_is_there(browser: Browser, written: Runnin
         ask(page, QUESTION)
         wait_status(page, "synthesizing")
         last_turn(page).get_by_role("button", name="Finish now").click()
-        wait_status(page, "ready")
+        wait_status(page, "incomplete")
         expect(last_turn(page).get_by_test_id("answer")).to_contain_text("breather filter")
+        expect(last_turn(page).get_by_test_id("timeline").get_by_text("incomplete", exact=True)).to_be_visible()
+        expect(page.get_by_test_id("announcer")).to_contain_text("Incomplete answer ready")
+        expect(last_turn(page).get_by_role("button", name="Export")).to_be_visible()
+        page.reload()
+        wait_status(page, "incomplete")
+        expect(last_turn(page).get_by_test_id("timeline").get_by_text("incomplete", exact=True)).to_be_visible()
 
 
 def test_a_reload_in_the_middle_loses_nothing(browser: Browser, written: RunningServer, model: HeldModel) -> None:

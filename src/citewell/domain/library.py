@@ -88,12 +88,15 @@ class CorpusStatus:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
+    """A folder that was added; `watched` names it, or the parts of it, that `add --watch` follows at this moment."""
+
     name: str
     root: str
     documents: int
     files: int
     last_sync: str | None
     excludes: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,18 @@ def provider_of(model: str) -> str:
     return split_model(model)[0].name
 
 
+def set_models(settings: Settings) -> tuple[str, ...]:
+    """The models that are set for anything, the writing one first; each once, without `extractive`."""
+    named = (settings.model, settings.research_model, settings.planner_model, settings.review_model)
+    return tuple(dict.fromkeys(model for one in named if (model := one.strip()) and model != EXTRACTIVE))
+
+
+def askable_providers(settings: Settings) -> tuple[str, ...]:
+    """Whose models can be asked by name, as it is set up: of whom a model is set. A key of one is sent to no other."""
+    prefixes = (model.partition(":")[0].lower() for model in set_models(settings))
+    return tuple(dict.fromkeys(prefix for prefix in prefixes if prefix in PROVIDERS))
+
+
 def is_hosted(model: str, settings: Settings) -> bool:
     """Whether asking this model sends what is asked beyond this machine and its own network."""
     return resolve(model, settings).is_hosted

@@ -62,6 +62,8 @@ export class Turn {
   sentences = $state<LiveSentence[]>([]);
   warnings = $state<string[]>([]);
   tracePath = $state("");
+  /** What became of the record; empty until the run has told. */
+  recorded = $state<"" | "saved" | "off" | "failed">("");
   result = $state.raw<RunResult | null>(null);
   /** Evidence without an answer, where synthesis was off. */
   packOnly = $state.raw<ResearchPack | null>(null);
@@ -182,6 +184,7 @@ export class Turn {
         break;
       case "trace":
         this.tracePath = event.data.saved ? (event.data.path ?? "") : "";
+        this.recorded = event.data.saved ? "saved" : "failed";
         break;
       case "done":
         this.#finished(event.data);
@@ -210,6 +213,7 @@ export class Turn {
     const last = this.stages.at(-1);
     if (last) last.ended = Math.max(last.began, result.metrics.seconds);
     this.result = result;
+    if (this.asked.trace === false) this.recorded = "off";
     const status: TurnStatus =
       result.status === "cancelled"
         ? "cancelled"
@@ -217,8 +221,10 @@ export class Turn {
           ? "verification_failed"
           : result.answer_status === "error" || result.status === "failed"
             ? "error"
-            : "ready";
-    this.#ended(status, result.answer ? `Answer ready, ${plural(result.citations.length, "citation")}` : STOP_REASONS[result.stop_reason]);
+            : result.answer && result.answer_warnings.includes("incomplete")
+              ? "incomplete"
+              : "ready";
+    this.#ended(status, result.answer ? `${status === "incomplete" ? "Incomplete answer" : "Answer"} ready, ${plural(result.citations.length, "citation")}` : STOP_REASONS[result.stop_reason]);
   }
 
   #refused(error: { code: string; message: string; fix?: string | null }): void {

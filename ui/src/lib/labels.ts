@@ -1,5 +1,5 @@
 // What codes of the server mean to a person.
-import type { EvidenceRow, RunResult, SourceType, Verdict } from "../api/types";
+import type { EvidenceRow, ResearchPack, RunResult, SourceType, Verdict } from "../api/types";
 
 export const VERDICTS: Record<Verdict, { label: string; meaning: string }> = {
   supported: { label: "Supported", meaning: "The quoted passage says this." },
@@ -49,8 +49,8 @@ export function roleLabel(role: EvidenceRow["role"]): { label: string; isDerived
 
 export const STOP_REASONS: Record<RunResult["stop_reason"], string> = {
   enough_evidence: "The evidence was enough.",
-  no_evidence: "Nothing in the corpus is about this.",
-  weak_evidence_budget_exhausted: "What was found does not answer the question.",
+  no_evidence: "Nothing that was found answers the question.",
+  weak_evidence_budget_exhausted: "The evidence is weak.",
   max_steps_reached: "The run took as many steps as it may.",
   timeout_exceeded: "The run took as long as it may.",
   synthesis_unavailable: "The model was not available.",
@@ -69,7 +69,7 @@ const WARNINGS: Record<string, string> = {
   model_unavailable: "The model is not available: quoted from your documents instead.",
   model_error: "The model failed; what was found is below.",
   model_timeout: "The model took too long.",
-  no_evidence: "Nothing saved is about this.",
+  no_evidence: "Nothing that was found answers the question.",
   weak_evidence: "What was found speaks of this only in part.",
   partial_claims: "Some sentences are only partly proven by their quotes.",
   unsupported_claims: "Some sentences are not proven by their quotes.",
@@ -104,6 +104,21 @@ const WARNINGS: Record<string, string> = {
 
 export function warningText(code: string): string {
   return WARNINGS[code] ?? code.replaceAll("_", " ");
+}
+
+/** Filters that were on, in words. */
+export function activeFilters(filters: ResearchPack["query_plan"]["filters"]): string[] {
+  const { source_types, tags, collections, only, since, until, exclude_paths, exclude_domains } = filters;
+  return [
+    source_types.length && `kind ${source_types.map((one) => SOURCE_TYPES[one] ?? one).join(" or ")}`,
+    tags.length && `tag ${tags.map((one) => `#${one}`).join(", ")}`,
+    collections.length && `collection ${collections.join(" or ")}`,
+    only.length && `only ${only.join(", ")}`,
+    since && `since ${since}`,
+    until && `until ${until}`,
+    exclude_paths.length && `without ${exclude_paths.join(", ")}`,
+    exclude_domains.length && `without ${exclude_domains.join(", ")}`,
+  ].filter((one): one is string => !!one);
 }
 
 export const GATES: Record<string, string> = {

@@ -218,7 +218,9 @@ READING: tuple[Operation, ...] = (
     ),
     Operation(
         *("GET", "/api/collections", "collections", "The folders that were added."),
-        Answer(CollectionList, description="Each with its documents and when it was last read."),
+        Answer(
+            CollectionList, description="Each with its documents, when it was last read, and whether it is followed."
+        ),
         value=lambda call: call.cw.corpus.collections(),
         tag="state",
     ),

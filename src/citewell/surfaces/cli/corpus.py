@@ -10,7 +10,7 @@ import click
 
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput
-from citewell.domain.library import AddReport, CorpusStatus, FileRecord
+from citewell.domain.library import AddReport, CollectionInfo, CorpusStatus, FileRecord
 from citewell.public import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
 from citewell.surfaces.cli.embed import STOPPED, encode_after_add
@@ -245,8 +245,18 @@ def collections(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    rows = ([c.name, c.root, str(c.documents), str(c.files), _time(c.last_sync or "never")] for c in found.collections)
-    print_table(("collection", "folder", "documents", "files", "last sync"), rows, _EMPTY)
+    rows = (
+        [c.name, c.root, str(c.documents), str(c.files), _time(c.last_sync or "never"), _watched(c)]
+        for c in found.collections
+    )
+    print_table(("collection", "folder", "documents", "files", "last sync", "watched"), rows, _EMPTY)
+
+
+def _watched(collection: CollectionInfo) -> str:
+    """Whether `add --watch` follows it at this moment."""
+    if collection.root in collection.watched:
+        return "yes"
+    return "in part" if collection.watched else "no"
 
 
 @click.command(short_help="Forget documents.")
