@@ -217,3 +217,9 @@ def test_a_word_of_a_title_or_an_alias_is_no_slip(engine: Engine, vault: Write) 
     }
     add(engine, vault(notes))
     assert engine.search("bouth").warnings == engine.search("kettel").warnings == ()
+
+
+def test_a_word_that_is_spelled_right_is_not_put_right(engine: Engine, vault: Write) -> None:
+    add(engine, vault({"Work.md": "She is leaving the office in the deep of the night."}))
+    assert engine.search("deep learning").warnings == ()
+    assert "'office'" in "".join(engine.search("offcie").warnings)

@@ -233,3 +233,21 @@ def test_notes_whose_properties_have_what_is_asked_are_listed_by_their_titles() 
     template = replace(source("---\ncategories: Movies\nstatus: watched\n---\n", "Film"), note_path="Templates/Film.md")
     shown = lines("Which movies have I watched?", template, *notes)
     assert shown == ["In “Ran”: status: watched", "In “Stalker”: status: watched"]
+
+
+def test_a_sentence_before_the_line_that_leads_into_a_list_brings_the_list() -> None:
+    note = source(
+        "It is important to understand what causes maintainers to burn out. Here are a few common themes:\n\n"
+        "* Lack of positive feedback\n* Not saying no\n* Working alone\n",
+        "Balance",
+    )
+    shown = " ".join(lines("What causes maintainers to burn out?", note))
+    assert "Lack of positive feedback" in shown
+    assert "Working alone" in shown
+
+
+def test_the_property_that_is_asked_for_is_the_answer() -> None:
+    note = source("---\ntags: italian, pasta, quick\n---\n\nThis carbonara recipe assumes medium eggs.\n", "Carbonara")
+    assert lines("What tags does the carbonara recipe have?", note)[0] == (
+        "In “Carbonara”: tags: italian, pasta, quick"
+    )

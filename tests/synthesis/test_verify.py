@@ -170,6 +170,24 @@ def test_sources_that_count_the_same_thing_differently_are_reported() -> None:
     assert found.citations == (1, 2)
 
 
+def test_numbers_of_something_else_are_no_disagreement() -> None:
+    for question, first, second in (
+        (
+            "How many tweets does Twitter allow in 3 hours?",
+            "Twitter allows 300 tweets in 3 hours.",
+            "Users post 2 tweets.",
+        ),
+        (
+            "When was 18F launched?",
+            "18F was launched on March 19, 2014.",
+            "The launch of Healthcare.gov failed in 2013.",
+        ),
+    ):
+        sources = (source(f"{first}\n", "One"), source(f"{second}\n", "Other"))
+        said = tuple(DraftSentence(one.text.strip(), "claim", (whole(one),)) for one in sources)
+        assert check(question, Draft(said, refused=False), *sources).contradictions == ()
+
+
 def test_a_corrected_statement_is_no_disagreement() -> None:
     old = source("The hall has 14 chairs.\n", "Hall", dated="2020-01-01")
     new = source("Correction to [[Hall]]: the hall has 18 chairs, not 14 chairs.\n", "Count", dated="2021-01-01")

@@ -14,6 +14,7 @@ from citewell.domain.evidence import Signal
 from citewell.domain.queries import Filters, LexicalQuery, Term
 from citewell.domain.values import dataclass
 from citewell.retrieval.rows import term_chunks
+from citewell.text.english_stems import english_stems
 from citewell.text.folding import folded_text
 from citewell.text.language import is_function_word_anywhere
 from citewell.text.spelling import (
@@ -65,7 +66,9 @@ class Respelled:
 def respell(store: CorpusReader, query: LexicalQuery, doubtful: Sequence[str]) -> Respelled:
     """The query, and for each doubtful word that occurs nowhere the nearest one that does."""
     counts = term_chunks(store, query)
-    unknown = {term.text: term for term in query.terms if term.text in doubtful and not counts[term.text]}
+    missing = {term.text: term for term in query.terms if term.text in doubtful and not counts[term.text]}
+    # "Learning" is spelled right, though nothing here speaks of it.
+    unknown = {text: term for text, term in missing.items() if not any(map(english_stems().is_word, term.forms))}
     if not unknown:
         return Respelled(query)
     found = ((term.text, _meant(store, term)) for term in list(unknown.values())[:_WORDS])

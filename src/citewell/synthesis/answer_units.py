@@ -240,6 +240,8 @@ def _with_company(at: int, neighbours: Sequence[Passage]) -> list[Passage]:
             shown += takewhile(lambda one: one.kind == "code", after)
         elif passage.shown.endswith(":"):
             shown += takewhile(lambda one: one.lead == passage.shown, after)
+        elif following is not None and _is_beside(passage, following) and following.shown.endswith(":"):
+            shown += [following, *takewhile(lambda one: one.lead == following.shown, after[1:])]
         elif following is not None and _is_beside(passage, following) and _goes_on(following):
             shown.append(following)
     return shown

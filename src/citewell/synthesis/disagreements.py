@@ -8,6 +8,7 @@ another and pages of one site count as one source, and the newest side is named 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -36,6 +37,8 @@ _SAME_WORDS = 0.5
 _SAME_STATEMENT = 0.55
 _LEAST_WORDS = 3
 _MOST_ABOUT = 160
+_ASKING = frozenset(("mani", "much", "doe", "did", "long", "often"))
+_FIGURED = re.compile(r"\b(?:\d+[A-Za-z]\w*|[A-Za-z]+\d\w*)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,8 @@ class _ValueClaim:
     source_key: str
     citations: tuple[int, ...]
     value: Date | Quantity
-    is_counted: bool
     shared: frozenset[str]
+    asked: int  # how many words the question has
 
     @property
     def written(self) -> str:
@@ -81,9 +84,13 @@ def _stated(part: Asked, question: str, text: str, key: str, citations: tuple[in
     values = _values(part, question, text)
     if len(values) != 1:
         return None
-    shared = content_stems(question) & content_stems(text)
-    counted = isinstance(values[0], Quantity) and values[0].measure is None
-    return _ValueClaim(text, key, citations, values[0], counted, shared)
+    words = _words(question)
+    return _ValueClaim(text, key, citations, values[0], words & _words(text), len(words))
+
+
+def _words(text: str) -> frozenset[str]:
+    """The stems that say what a text is about, and names with a figure in them: 18F."""
+    return (content_stems(text) - _ASKING) | {name.casefold() for name in _FIGURED.findall(text)}
 
 
 def _values(part: Asked, question: str, text: str) -> list[Date] | list[Quantity]:
@@ -134,8 +141,9 @@ def _disagree(one: _ValueClaim, other: _ValueClaim) -> bool:
 
 
 def _are_about_the_same(one: _ValueClaim, other: _ValueClaim) -> bool:
-    # Two counts of the very thing that was asked for need no further words in common.
-    return (one.is_counted and other.is_counted) or _likeness(one.shared, other.shared) >= _SAME_WORDS
+    """Both speak of the question in the same words, and of most of it: 300 tweets in 3 hours, and 2 by each user."""
+    both = len(one.shared & other.shared)
+    return _likeness(one.shared, other.shared) > _SAME_WORDS and both >= _SAME_WORDS * one.asked
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -59,6 +59,7 @@ WEIGHTS: dict[str, float] = {
     "property": -0.14,
     "stray_property": -0.4,
     "property_value": -0.05,
+    "asked_property": 0.6,
     "index": -0.3,
     "item": -0.04,
     "line": 0.09,
@@ -214,6 +215,7 @@ def _features(asked: Asked, reading: Reading, one: ReadPassage, value: float) ->
         "stray_row": float(passage.kind == "row" and not _names_its_row(passage, reading.topic)),
         "property": float(passage.kind == "property"),
         "stray_property": float(passage.kind == "property" and not any(one.own) and asked.value is None),
+        "asked_property": float(_is_asked_for(asked, passage)),
         "property_value": value if passage.kind == "property" and asked.value is not None else 0.0,
         "index": float(passage.kind == "item" and _is_index(passage)),
         "item": float(passage.kind == "item"),
@@ -244,6 +246,12 @@ def _names_its_key(passage: Passage, topic: Topic) -> bool:
         return False
     key = bag_of(passage.shown.partition(":")[0], None)
     return any(term.support(key) for term in topic.terms)
+
+
+def _is_asked_for(asked: Asked, passage: Passage) -> bool:
+    """Whether a property has the name of what is asked for: which *tags*, what *rating*."""
+    wanted = content_stems(" ".join(asked.attributes)) if passage.kind == "property" else frozenset()
+    return bool(wanted) and content_stems(passage.shown.partition(":")[0]) == wanted
 
 
 def _names_its_row(passage: Passage, topic: Topic) -> bool:
