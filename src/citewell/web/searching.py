@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from citewell.domain.ports import Clock
 from citewell.domain.web import SearchHit, SentRequest
 from citewell.text.urls import canonical_url, host_of, is_of_site
-from citewell.web.guard import FetchFailed, Guard, Wanted
+from citewell.web.guard import FetchFailed, Guard, Request, Wanted
 from citewell.web.providers.contract import BadReply
 from citewell.web.providers.registry import Enabled
 
@@ -59,18 +59,19 @@ class WebSearcher:
         self._next: dict[str, float] = {}
 
     async def search(self, at: Enabled, query: str, limit: int, seconds: float, rules: SiteRules) -> Found:
-        """What a provider finds; raises FetchFailed, with the class of what went wrong."""
-        sent: list[SentRequest] = []
-        body = await self._asked(at, query, limit, seconds, sent)
+        """What a provider finds; raises FetchFailed, with the class of what went wrong and every request it took."""
+        sent: list[Request] = []
         try:
-            hits = list(at.provider.hits(body))
-        except BadReply as error:
-            message = f"{at.provider.name} answered in a form nobody knows: {error}"
-            raise FetchFailed("parse_error", message) from None
+            body = await self._asked(at, query, limit, seconds, sent)
+            hits = _read(at, body)
+        except FetchFailed as failed:
+            failed.requests = tuple(sent)
+            raise
         kept = list(_permitted(hits, rules))
-        return Found(tuple(kept[: limit + _SPARE]), tuple(sent), len(hits) - len(kept))
+        requests = tuple(SentRequest(one.host, one.sent, one.received) for one in sent)
+        return Found(tuple(kept[: limit + _SPARE]), requests, len(hits) - len(kept))
 
-    async def _asked(self, at: Enabled, query: str, limit: int, seconds: float, sent: list[SentRequest]) -> bytes:
+    async def _asked(self, at: Enabled, query: str, limit: int, seconds: float, sent: list[Request]) -> bytes:
         request = at.provider.request(at.access, query, limit)
         wanted = Wanted(
             *(request.url, seconds, MAX_BYTES),
@@ -84,7 +85,7 @@ class WebSearcher:
             try:
                 fetched = await self._guard.fetch(wanted)
             except FetchFailed as failed:
-                sent += [SentRequest(one.host, one.sent, one.received) for one in failed.requests]
+                sent += failed.requests
                 wait = self._wait(failed)
                 if is_last or wait is None:
                     raise FetchFailed(
@@ -92,7 +93,7 @@ class WebSearcher:
                     ) from None
                 await self._sleep(wait)
                 continue
-            sent += [SentRequest(one.host, one.sent, one.received) for one in fetched.requests]
+            sent += fetched.requests
             return fetched.body
         raise AssertionError("unreachable")
 
@@ -130,6 +131,15 @@ def parsedate_now(now: str) -> float:
     from datetime import datetime
 
     return datetime.fromisoformat(now.replace("Z", "+00:00")).timestamp()
+
+
+def _read(at: Enabled, body: bytes) -> list[SearchHit]:
+    """The hits of a reply. What no rule of the format foresaw is no known form either."""
+    try:
+        return list(at.provider.hits(body))
+    except (BadReply, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        message = f"{at.provider.name} answered in a form nobody knows: {error}"
+        raise FetchFailed("parse_error", message[:300]) from None
 
 
 def _permitted(hits: Iterable[SearchHit], rules: SiteRules) -> Iterator[SearchHit]:
