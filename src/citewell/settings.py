@@ -143,6 +143,12 @@ class Settings:
     )
     fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "")
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
+    max_tokens: int = _setting(
+        "CITEWELL_MAX_TOKENS",
+        "ceiling for one run in tokens, prompts and output of all its models; 0: none set",
+        0,
+        between=(0, 1_000_000_000),
+    )
     trace_keep: int = _setting("CITEWELL_TRACE_KEEP", "traces that are always kept", 500, between=(0, 1_000_000))
     trace_max_age_days: int = _setting(
         "CITEWELL_TRACE_MAX_AGE_DAYS", "age at which further traces are pruned", 180, between=(0, 100_000)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -20,6 +21,8 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.runs import RunResult
 from citewell.settings import Settings
+from support.model_script import ModelRequest, Reply, says
+from support.model_server import ScriptedModelServer
 from support.origin import Page, send
 from web.loopback_internet import Internet, article, loopback_internet
 
@@ -84,6 +87,56 @@ def test_no_queries_and_no_pages_are_budgets_too(internet: Internet, tmp_path: P
     result = run(internet, tmp_path / "b", LIT, chat_research_max_sources_read=0)
     assert internet.read_pages() == []
     assert result.status == "done"
+
+
+@contextmanager
+def writing(net: Internet, data: Path, **settings: Any) -> Iterator[tuple[RunResult, list[ModelRequest], list[Any]]]:
+    """A run with a model that advises and writes, both for a price."""
+
+    def script(request: ModelRequest) -> Reply:
+        told = {"nextAction": "search_more", "queries": [], "coverageGaps": [], "targetSourceTypes": []}
+        advice = json.dumps({**told, "confidence": 0.5, "reason": "go on"})
+        advises = "You steer a bounded search" in request.prompt
+        reply = says(advice if advises else "The Halvard light was first lit in 1871 [1.1].")
+        return replace(reply, usage=(len(request.prompt) // 3, 300))
+
+    with ScriptedModelServer(script) as server:
+        chosen = {"judge": "off", "model": "openai:test", "openai_url": server.base_url, **net.settings, **settings}
+        engine = Engine(Settings(data_dir=data, **chosen), resolve=net.names)
+        run_id = engine.start_research(LIT, profile="deep")
+        result = engine.runs.wait(run_id)
+        assert engine.runs.replay(run_id).identical
+        made = [event.body for event in engine.runs.events(run_id) if event.kind == "decision_made"]
+        engine.close()
+        yield result, list(server.requests), [one["data"] for one in made if one["name"] == "cost_estimated"]
+
+
+def test_usd_are_bounded(internet: Internet, tmp_path: Path) -> None:
+    prices = {"prices": "openai:test=1000/1000"}
+    with writing(internet, tmp_path / "a", **prices) as (free, asked, (estimate,)):
+        assert free.metrics.cost_usd is not None
+        assert {call.purpose for call in free.metrics.calls} >= {"evaluate", "write"}
+        assert len(asked) <= estimate["calls"]
+        assert free.metrics.cost_usd <= estimate["usd"]
+    ceiling = round(free.metrics.cost_usd * 0.6, 3)
+    with writing(internet, tmp_path / "b", max_cost_usd=ceiling, **prices) as (result, asked, _):
+        assert result.metrics.cost_usd is not None
+        assert 0 < result.metrics.cost_usd <= ceiling
+        assert asked
+        assert (result.stop_reason, result.tool) == ("cost_limit_reached", "extractive")
+        assert "1871" in result.answer
+
+
+def test_tokens_are_bounded(internet: Internet, tmp_path: Path) -> None:
+    with writing(internet, tmp_path / "a") as (free, _, (estimate,)):
+        assert 0 < free.metrics.tokens <= estimate["input_tokens"] + estimate["output_tokens"]
+    ceiling = int(free.metrics.tokens * 0.6)
+    with writing(internet, tmp_path / "b", max_tokens=ceiling) as (result, asked, _):
+        assert asked
+        assert 0 < result.metrics.tokens <= ceiling
+        assert (result.stop_reason, result.tool) == ("cost_limit_reached", "extractive")
+        assert "incomplete" in result.answer_warnings
+        assert "1871" in result.answer
 
 
 def test_a_slow_network_runs_into_the_deadline_and_answers_from_what_is_there(

@@ -52,6 +52,7 @@ def model_use(
         max_cost_usd=ceiling,
         max_output_tokens=settings.max_output_tokens,
         planner_seconds=seconds,
+        max_tokens=_most_tokens(settings, choice),
     )
 
 
@@ -77,6 +78,14 @@ def _ceiling(settings: Settings, choice: ModelChoice) -> float | None:
     if settings.max_cost_usd < 0:
         raise BadInput(f"CITEWELL_MAX_COST_USD is {settings.max_cost_usd}.", fix="Give it in USD, or 0 for none.")
     return settings.max_cost_usd or None
+
+
+def _most_tokens(settings: Settings, choice: ModelChoice) -> int | None:
+    if choice.max_tokens is not None:
+        if not 0 <= choice.max_tokens <= 1_000_000_000:
+            raise BadInput(f"--max-tokens is {choice.max_tokens}.", fix="Give a number of tokens, such as 20000.")
+        return choice.max_tokens
+    return settings.max_tokens or None
 
 
 def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) -> Price | None:

@@ -21,6 +21,8 @@ from citewell.synthesis.shown_evidence import inert
 MAX_OUTPUT_TOKENS = 400
 MAX_QUERIES = 4
 _MOST_ROWS, _MOST_CHARS = 8, 600
+# The most a prompt holds: rules, the question, what is missing, titles and passages.
+MOST_PROMPT_CHARS = 1_200 + 2_000 + 8 * 120 + _MOST_ROWS * (300 + _MOST_CHARS)
 
 _SYSTEM = """You steer a bounded search of the web for one question. You do not answer it and you call no tools.
 Reply with one JSON object and nothing else:
