@@ -211,6 +211,12 @@ class Settings:
     research_source_max_bytes: int = _setting(
         "RESEARCH_SOURCE_MAX_BYTES", "largest page that is read", 1_500_000, between=(1_000, 1_000_000_000)
     )
+    research_max_bytes: int = _setting(
+        "RESEARCH_MAX_BYTES",
+        "bytes a run may receive from the web in all; 0: twice what its pages may have, and 250,000 a query",
+        0,
+        between=(0, 10_000_000_000),
+    )
     research_max_citations_chat: int = _setting(
         "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profile `local`", 8, between=(1, 100)
     )

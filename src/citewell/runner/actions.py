@@ -314,6 +314,8 @@ class SearchWeb:
     seconds: float
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    # The most its reply may have; None: what any reply may have.
+    max_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -944,6 +946,8 @@ def action_digest(action: Action) -> str:
         del body["survey"]
     if isinstance(action, ReadPage) and action.max_chars is None:
         del body["max_chars"]
+    if isinstance(action, SearchWeb) and action.max_bytes is None:
+        del body["max_bytes"]
     if isinstance(action, ComposeSection) and not action.offered:
         del body["offered"]
     if isinstance(action, Extract) and not action.in_sections:

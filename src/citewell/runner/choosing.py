@@ -15,6 +15,8 @@ from citewell.settings import Settings
 from citewell.web.providers.registry import enabled, enabled_names
 
 MAX_OUTPUT_TOKENS = 32_000
+# What is reckoned for the reply to a query, in bytes.
+_A_REPLY = 250_000
 
 
 def model_use(
@@ -109,20 +111,26 @@ def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: 
     # A report reads as much as a deep run; what a model says of its pages is asked in its own steps.
     is_deep = profile in ("deep", "report")
     most_reads = settings.deep_research_max_sources_read if is_deep else settings.chat_research_max_sources_read
+    most_queries = settings.deep_research_max_search_queries if is_deep else settings.chat_research_max_search_queries
     may_loop = settings.agentic_research_deep_enabled if is_deep else settings.agentic_research_chat_enabled
     return WebUse(
         providers=enabled_names(settings),
         loops=may_loop,
         max_loops=settings.deep_research_max_loops if is_deep else settings.chat_research_max_loops,
         max_reads=most_reads,
-        max_queries=settings.deep_research_max_search_queries if is_deep else settings.chat_research_max_search_queries,
-        max_bytes=settings.research_source_max_bytes * max(1, most_reads) * 2,
+        max_queries=most_queries,
+        max_bytes=_most_bytes(settings, most_reads, most_queries),
         fetch_seconds=settings.research_source_fetch_timeout_seconds,
         page_bytes=settings.research_source_max_bytes,
         allow=_sites(settings.web_allow),
         deny=(*_sites(settings.web_deny), *deny),
         model="" if model == EXTRACTIVE else model,
     )
+
+
+def _most_bytes(settings: Settings, reads: int, queries: int) -> int:
+    """What a run may receive from the web in all; unless it is set, twice what its pages may have, and its searches."""
+    return settings.research_max_bytes or settings.research_source_max_bytes * max(1, reads) * 2 + queries * _A_REPLY
 
 
 def _note_web(settings: Settings) -> WebUse | None:
@@ -137,7 +145,7 @@ def _note_web(settings: Settings) -> WebUse | None:
         max_loops=1,
         max_reads=reads,
         max_queries=2 * MAX_TOPICS,
-        max_bytes=settings.research_source_max_bytes * reads * 2,
+        max_bytes=_most_bytes(settings, reads, 2 * MAX_TOPICS),
         fetch_seconds=min(PAGE_SECONDS, settings.research_source_fetch_timeout_seconds),
         page_bytes=settings.research_source_max_bytes,
         allow=_sites(settings.web_allow),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from citewell.domain.web import (
@@ -16,7 +17,7 @@ from citewell.domain.web import (
     WebReport,
     WebUse,
 )
-from citewell.runner.actions import WebAssessment
+from citewell.runner.actions import Action, ReadPage, SearchWeb, WebAssessment
 from citewell.text.urls import canonical_url
 
 
@@ -83,6 +84,11 @@ class WebProgress:
     @property
     def bytes_left(self) -> int:
         return max(0, self.use.max_bytes - self.bytes_received)
+
+    def bytes_free(self, under_way: Iterable[Action]) -> int:
+        """What is left beside all that is under way may still take: so the budget holds whatever comes."""
+        held = sum(one.max_bytes or 0 for one in under_way if isinstance(one, (SearchWeb, ReadPage)))
+        return max(0, self.bytes_left - held)
 
     def report(self) -> WebReport:
         """What was done, for the result."""

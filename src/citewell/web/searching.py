@@ -15,7 +15,7 @@ from citewell.domain.ports import Clock
 from citewell.domain.web import SearchHit, SentRequest
 from citewell.text.urls import canonical_url, host_of, is_of_site
 from citewell.web.guard import FetchFailed, Guard, Request, Wanted
-from citewell.web.providers.contract import BadReply
+from citewell.web.providers.contract import BadReply, ProviderRequest
 from citewell.web.providers.registry import Enabled
 
 MAX_BYTES = 3_000_000
@@ -58,11 +58,13 @@ class WebSearcher:
         self._sleep = sleep
         self._next: dict[str, float] = {}
 
-    async def search(self, at: Enabled, query: str, limit: int, seconds: float, rules: SiteRules) -> Found:
+    async def search(
+        self, at: Enabled, query: str, limit: int, seconds: float, rules: SiteRules, max_bytes: int = MAX_BYTES
+    ) -> Found:
         """What a provider finds; raises FetchFailed, with the class of what went wrong and every request it took."""
         sent: list[Request] = []
         try:
-            body = await self._asked(at, query, limit, seconds, sent)
+            body = await self._asked(at, at.provider.request(at.access, query, limit), seconds, max_bytes, sent)
             hits = _read(at, body)
         except FetchFailed as failed:
             failed.requests = tuple(sent)
@@ -71,10 +73,11 @@ class WebSearcher:
         requests = tuple(SentRequest(one.host, one.sent, one.received) for one in sent)
         return Found(tuple(kept[: limit + _SPARE]), requests, len(hits) - len(kept))
 
-    async def _asked(self, at: Enabled, query: str, limit: int, seconds: float, sent: list[Request]) -> bytes:
-        request = at.provider.request(at.access, query, limit)
+    async def _asked(
+        self, at: Enabled, request: ProviderRequest, seconds: float, max_bytes: int, sent: list[Request]
+    ) -> bytes:
         wanted = Wanted(
-            *(request.url, seconds, MAX_BYTES),
+            *(request.url, seconds, min(max_bytes, MAX_BYTES)),
             method=request.method,
             headers=request.headers,
             body=request.body,

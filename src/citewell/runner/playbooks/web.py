@@ -60,6 +60,7 @@ from citewell.runner.playbooks import local, planning_steps
 from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.playbooks.web_reading import (
     ATTEMPTS_A_READ,
+    LEAST_BYTES,
     LEAST_SECONDS,
     SHARE_OF_TIME,
     counts,
@@ -69,6 +70,7 @@ from citewell.runner.playbooks.web_reading import (
     pages_read,
     room_for,
     same_as,
+    search_bytes,
 )
 from citewell.runner.state import RunState
 from citewell.runner.web_evaluator import evaluator_request, read_advice
@@ -186,8 +188,10 @@ def _round(state: RunState, queries: Sequence[str], most: int) -> Transition:
     web = _web(state)
     use = web.use
     pairs = [(provider, query) for query in queries for provider in use.providers][: min(most, web.queries_left)]
+    begun, reply_bytes = search_bytes(web, state.open, len(pairs))
+    pairs = pairs[:begun]
     seconds = round(max(LEAST_SECONDS, min(_SEARCH_SECONDS, _time_left(state) * SHARE_OF_TIME)), 3)
-    searches = tuple(SearchWeb(*pair, HITS_A_QUERY, seconds, use.allow, use.deny) for pair in pairs)
+    searches = tuple(SearchWeb(*pair, HITS_A_QUERY, seconds, use.allow, use.deny, reply_bytes) for pair in pairs)
     sent = tuple(dict.fromkeys(query for _, query in pairs))
     after = replace(
         web,
@@ -240,8 +244,7 @@ def _advance(state: RunState) -> Transition:
         return waiting(state) if state.open else _after_the_end(state)
     if not web.use.loops:
         return waiting(state) if state.open or state.pack is None else _snippets(state)
-    under_way = sum(isinstance(action, ReadPage) for action in state.open)
-    reading, reads, decisions = (web, (), ()) if _is_late(state) else next_reads(web, under_way, _time_left(state))
+    reading, reads, decisions = (web, (), ()) if _is_late(state) else next_reads(web, state.open, _time_left(state))
     after, actions = _with(state, reading), (*state.open, *reads)
     if actions or after.pack is None:
         return Transition(after, actions, decisions)
@@ -395,12 +398,12 @@ def _again(state: RunState, queries: Sequence[str]) -> Transition:
 
 
 def _may_go_on(web: WebProgress) -> bool:
-    return web.attempts < web.use.max_reads * ATTEMPTS_A_READ and web.bytes_left > 0
+    return web.attempts < web.use.max_reads * ATTEMPTS_A_READ and web.bytes_left >= LEAST_BYTES
 
 
 def _spent_on(web: WebProgress) -> str:
     use = web.use
-    if web.bytes_left == 0:
+    if web.bytes_left < LEAST_BYTES:
         return f"the budget of {use.max_bytes:,} bytes is used up"
     if pages_read(web) >= use.max_reads:
         return f"the budget of {use.max_reads} pages is used up"
