@@ -327,6 +327,9 @@ class ReadPage:
     max_bytes: int
     # How much of its text is kept; None: all of it.
     max_chars: int | None = None
+    # Sites that may be read and sites that may not, wherever the address leads.
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -946,6 +949,8 @@ def action_digest(action: Action) -> str:
         del body["survey"]
     if isinstance(action, ReadPage) and action.max_chars is None:
         del body["max_chars"]
+    if isinstance(action, ReadPage) and not (action.allow or action.deny):
+        del body["allow"], body["deny"]
     if isinstance(action, SearchWeb) and action.max_bytes is None:
         del body["max_bytes"]
     if isinstance(action, ComposeSection) and not action.offered:

@@ -85,7 +85,8 @@ class WebEffects:
         return WebSearched(found.hits, found.requests, found.dropped)
 
     async def _read(self, action: ReadPage) -> Observation:
-        reader = PageReader(self._guard, self._readers, action.seconds, action.max_bytes)
+        permits = SiteRules(action.allow, action.deny).permits
+        reader = PageReader(self._guard, self._readers, action.seconds, action.max_bytes, permits)
         page = await reader.read(action.url)
         if action.max_chars is not None:
             page = replace(page, read=shortened(page.read, action.max_chars))

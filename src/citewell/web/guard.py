@@ -5,7 +5,8 @@
 2. A name is resolved once a request. If any of its addresses is not public (`text/addresses.py`), none is dialled; else
    those that were checked are, and no other.
 3. Redirects are followed by hand, three at most, each under all of these rules; never from https to http. `Refresh`
-   headers and tags in pages are not followed. Headers a caller gives go to the first origin only.
+   headers and tags in pages are not followed. Headers a caller gives go to the first origin only. Where a caller names
+   sites, no hop leads to another (`permits`).
 4. One deadline for everything: looking up, connecting, waiting, reading. Bytes are counted as they come and again as
    they are unpacked; both have the same limit. gzip and deflate are unpacked, once; anything else is refused.
 5. No proxy, cookie, or credential of the environment is used.
@@ -115,6 +116,8 @@ class Wanted:
     body: bytes = b""
     configured: str = ""
     most_redirects: int = MOST_REDIRECTS
+    # Which addresses may be asked, by the sites a person allows and denies; None: any.
+    permits: Callable[[str], bool] | None = None
 
 
 class Guard:
@@ -140,6 +143,8 @@ class Guard:
         first = place = checked_place(wanted.url)
         url = wanted.url
         for _ in range(wanted.most_redirects + 1):
+            if wanted.permits is not None and not wanted.permits(f"{place.scheme}://{_shown_host(place)}{place.path}"):
+                raise FetchFailed("blocked_url", "the site is not one that may be read")
             own = place.origin == first.origin
             addresses = await self._addresses(place, wanted.configured)
             came = await self._exchange(place, addresses, wanted, sent, with_headers=own)

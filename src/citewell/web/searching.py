@@ -34,8 +34,8 @@ class SiteRules:
     deny: tuple[str, ...] = ()
 
     def permits(self, url: str) -> bool:
-        host = host_of(url)
-        if host is None or any(is_of_site(host, site) for site in self.deny):
+        host = (host_of(url) or "").rstrip(".")
+        if not host or any(is_of_site(host, site) for site in self.deny):
             return False
         return not self.allow or any(is_of_site(host, site) for site in self.allow)
 

@@ -389,7 +389,8 @@ def stop_reason(state: RunState) -> StopReason:
         return state.finishing
     if state.draft is None or state.draft.refused:
         return "no_evidence"
-    if state.web is not None and state.web.stop == "budget_exhausted" and not state.finish_requested:
+    # A loop that failed did so while it gathered: what there is without it is weak evidence.
+    if state.web is not None and state.web.stop in ("budget_exhausted", "error") and not state.finish_requested:
         return "weak_evidence_budget_exhausted"
     if state.request.goal == "synthesis" or (state.judgements and state.judgements[-1].verdict == "enough_evidence"):
         return "enough_evidence"

@@ -155,7 +155,8 @@ def _is_waited_for(state: RunState, candidate: Candidate, by: TopicWork) -> bool
 
 def _read(state: RunState, candidate: Candidate, most: int) -> ReadPage:
     seconds = max(LEAST_SECONDS, min(_web(state).use.fetch_seconds, _time_left(state) * SHARE_OF_TIME))
-    return ReadPage(candidate.hit.url, round(seconds, 3), most, PAGE_CHARS)
+    use = _web(state).use
+    return ReadPage(candidate.hit.url, round(seconds, 3), most, PAGE_CHARS, use.allow, use.deny)
 
 
 def page_kept(state: RunState, action: ReadPage, seen: PageKept) -> tuple[RunState, tuple[Decision, ...]]:

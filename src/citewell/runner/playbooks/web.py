@@ -544,13 +544,15 @@ def failed(state: RunState, action: Action, failure: Failure) -> Transition:
 
 
 def _broken(state: RunState, failure: Failure) -> Transition:
-    """The loop itself failed: snippets where there are any, else the corpus alone."""
+    """The loop itself failed: what was weighed before, else one pass with snippets, else the corpus alone."""
     web = _web(state)
-    warned = replace(state, warnings=_once(state.warnings, "web_loop_failed"))
+    why = f"{failure.stage} failed: {failure.message}"
+    stopped = replace(web, stop=web.stop or "error", stop_reason=web.stop_reason or why)
+    warned = replace(_with(state, stopped), warnings=_once(state.warnings, "web_loop_failed"), open=())
     hits: tuple[SearchHit, ...] = tuple(hit for hit in web.hits if hit.snippet)
-    if hits and not web.has_snippets and failure.code != "stage_timeout":
-        return _snippets(_with(warned, replace(web, pages=(), ranked=-1)))
-    return _finish(warned, "error", failure.message)
+    if hits and web.assessment is None and not web.has_snippets and failure.code != "stage_timeout":
+        return _snippets(_with(warned, replace(stopped, pages=(), papers=(), ranked=-1)))
+    return _finish(warned, stopped.stop or "error", stopped.stop_reason)
 
 
 def _once(warnings: tuple[str, ...], code: str) -> tuple[str, ...]:

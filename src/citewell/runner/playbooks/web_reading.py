@@ -58,7 +58,8 @@ def next_reads(
         left = tuple(one for one in web.candidates if one is not chosen)
         web = replace(web, candidates=left, attempts=web.attempts + 1)
         seconds = min(web.use.fetch_seconds, seconds_left * SHARE_OF_TIME)
-        reads.append(ReadPage(chosen.hit.url, round(max(LEAST_SECONDS, seconds), 3), most))
+        seconds = round(max(LEAST_SECONDS, seconds), 3)
+        reads.append(ReadPage(chosen.hit.url, seconds, most, None, web.use.allow, web.use.deny))
         decisions.append(PageChosen(chosen.hit.url, reason))
         room -= 1
         most = page_bytes(web, (*under_way, *reads))
