@@ -144,6 +144,14 @@ class FailedSource:
 
 
 @dataclass(frozen=True, slots=True)
+class PaperRead:
+    """A page that is a paper, as an academic index knows it."""
+
+    source_key: str
+    paper: PaperFacts
+
+
+@dataclass(frozen=True, slots=True)
 class WebReport:
     """What a run did on the web, for whoever looks at its result."""
 
@@ -159,3 +167,4 @@ class WebReport:
     requests: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    papers: tuple[PaperRead, ...] = ()

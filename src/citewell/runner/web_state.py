@@ -11,6 +11,7 @@ from citewell.domain.web import (
     LoopStop,
     PageFacts,
     PaperFacts,
+    PaperRead,
     ResearchIntent,
     SearchHit,
     SentRequest,
@@ -107,4 +108,5 @@ class WebProgress:
             requests=self.requests,
             bytes_sent=self.bytes_sent,
             bytes_received=self.bytes_received,
+            papers=tuple(PaperRead(*one) for one in self.papers),
         )

@@ -28,7 +28,7 @@ from citewell.domain.decisions import (
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import Failure
-from citewell.domain.web import FailedSource, FetchProblem, LeftOut, LoopStop, SearchHit
+from citewell.domain.web import FailedSource, FetchProblem, LeftOut, LoopStop, PageFacts, SearchHit
 from citewell.packs.topic_brief import with_brief
 from citewell.planning.web_queries import first_queries, intents_of, is_time_bound
 from citewell.runner import budgets
@@ -76,6 +76,7 @@ from citewell.runner.state import RunState
 from citewell.runner.web_evaluator import evaluator_request, read_advice
 from citewell.runner.web_state import Candidate, WebProgress
 
+RETRACTED = "retracted_source"
 HITS_A_QUERY = 10
 _SEARCH_SECONDS = 8.0
 _EVALUATOR_SHARE = 0.15
@@ -133,9 +134,7 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
         case WebFailed():
             return _web_failed(state, action, observation)
         case SnippetsKept(pages=pages):
-            web = replace(_web(state), pages=(*_web(state).pages, *pages), has_snippets=True)
-            seen = (*state.retrieved_keys, *(page.source_key for page in pages))
-            return _rank(replace(_with(state, web), retrieved_keys=seen))
+            return _rank(_with_snippets(state, pages))
         case PagesRanked(pack=pack):
             return _assess(state, pack)
         case WebWeighed(assessment=assessment):
@@ -279,8 +278,10 @@ def _page_kept(state: RunState, action: ReadPage, seen: PageKept) -> Transition:
         known=(*web.known, name_of(page.final_url)),
     )
     state = replace(state, retrieved_keys=(*state.retrieved_keys, page.source_key))
-    if page.injections and "injection_suspected" not in state.warnings:
-        state = replace(state, warnings=(*state.warnings, "injection_suspected"))
+    if page.injections:
+        state = replace(state, warnings=_once(state.warnings, "injection_suspected"))
+    if paper is not None and paper.is_retracted:
+        state = replace(state, warnings=_once(state.warnings, RETRACTED))
     return _advance(_with(state, after)).after(PageTaken(page.source_key, page.final_url, flags))
 
 
@@ -321,6 +322,17 @@ def _snippets(state: RunState) -> Transition:
         return _nothing_read(state)
     warned = replace(state, warnings=_once(state.warnings, "web_snippets_only"))
     return Transition(_with(warned, replace(web, has_snippets=True)), (KeepSnippets(hits),))
+
+
+def _with_snippets(state: RunState, pages: tuple[PageFacts, ...]) -> RunState:
+    web = _web(state)
+    known = {hit.url: hit.paper for hit in web.hits if hit.paper is not None}
+    papers = tuple((page.source_key, known[page.url]) for page in pages if page.url in known)
+    after = replace(web, pages=(*web.pages, *pages), papers=(*web.papers, *papers), has_snippets=True)
+    keys = (*state.retrieved_keys, *(page.source_key for page in pages))
+    if any(paper.is_retracted for _, paper in papers):
+        state = replace(state, warnings=_once(state.warnings, RETRACTED))
+    return replace(_with(state, after), retrieved_keys=keys)
 
 
 def _nothing_read(state: RunState) -> Transition:

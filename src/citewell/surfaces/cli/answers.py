@@ -227,6 +227,8 @@ def _print_source(title: str, where: str, key: str = "") -> None:
 def _print_sources(result: RunResult, changes: Sequence[CitedSource], *, verbose: bool) -> None:
     """Each source once, with everything that is quoted from it."""
     changed = {source.source_key: source.state for source in changes if source.state != "unchanged"}
+    papers = result.web.papers if result.web is not None else ()
+    retracted = {one.source_key for one in papers if one.paper.is_retracted}
     grouped: dict[str, list[Citation]] = {}
     for citation in result.citations:
         grouped.setdefault(citation.source_key, []).append(citation)
@@ -236,6 +238,8 @@ def _print_sources(result: RunResult, changes: Sequence[CitedSource], *, verbose
         _print_source(first.title, first.note_path or first.url or key, key if verbose else "")
         if key in changed:
             print_text(style(f"This source has been {changed[key]} since.", "yellow"), indent=_MARGIN)
+        if key in retracted:
+            print_text(style("This paper was retracted.", "yellow"), indent=_MARGIN)
         _print_citations(citations, result)
 
 
