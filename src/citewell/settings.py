@@ -226,6 +226,13 @@ class Settings:
     research_model: str = _setting(
         "RESEARCH_MODEL", "model of the loop on the web and of notes; empty: the one that writes", ""
     )
+    log_level: str = _setting(
+        "CITEWELL_LOG_LEVEL",
+        "what is logged to stderr: `info` has every search, page and call of a model, never their texts; empty: errors"
+        " of `serve`, warnings of `mcp`",
+        "",
+        choices=("", "debug", "info", "warning", "error"),
+    )
     max_runs: int = _setting("CITEWELL_MAX_RUNS", "runs that are executed at the same time", 20, between=(1, 1_000))
     max_waiting_runs: int = _setting(
         "CITEWELL_MAX_WAITING_RUNS",

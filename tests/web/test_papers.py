@@ -99,7 +99,7 @@ def test_one_that_is_cited_all_the_same_is_marked_in_exports(
     from citewell.domain.runs import Conversation
     from citewell.surfaces.cli.answers import print_answer
 
-    with asked(tmp_path, is_retracted=True) as (engine, first, url):
+    with asked(tmp_path, is_retracted=True) as (engine, _, url):
         pinned = Conversation(pinned=(url,))
         result = engine.runs.wait(engine.start_research(QUESTION, profile="chat", conversation=pinned))
         assert result.citations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 FetchProblem = Literal[
@@ -168,3 +168,9 @@ class WebReport:
     bytes_sent: int = 0
     bytes_received: int = 0
     papers: tuple[PaperRead, ...] = ()
+    # Queries sent, one a provider; what came of each page that was asked for, by `read`, `copy` or a class of failure;
+    # rows of evidence, with the corpus's own, before they were weighed against each other and after.
+    searches: int = 0
+    fetches: dict[str, int] = field(default_factory=dict)
+    rows_found: int = 0
+    rows_kept: int = 0

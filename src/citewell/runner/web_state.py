@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,8 @@ from citewell.domain.web import (
 )
 from citewell.runner.actions import Action, ReadPage, SearchWeb, WebAssessment
 from citewell.text.urls import canonical_url
+
+COPY = "a copy of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class WebProgress:
     stop: LoopStop | None = None
     stop_reason: str = ""
     has_snippets: bool = False
+    # Rows of evidence before they were weighed against each other, the corpus's own with them.
+    rows_found: int = 0
     requests: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -91,6 +96,14 @@ class WebProgress:
         held = sum(one.max_bytes or 0 for one in under_way if isinstance(one, (SearchWeb, ReadPage)))
         return max(0, self.bytes_left - held)
 
+    @property
+    def fetches(self) -> dict[str, int]:
+        """What came of each page that was asked for."""
+        counted = Counter(one.problem for one in self.failed if one.source.startswith("http"))
+        counted["read"] = sum("snippet" not in page.flags for page in self.pages)
+        counted["copy"] = sum(one.reason.startswith(COPY) for one in self.left_out)
+        return {name: counted[name] for name in sorted(counted) if counted[name]}
+
     def report(self) -> WebReport:
         """What was done, for the result."""
         weighed = self.assessment
@@ -109,4 +122,8 @@ class WebProgress:
             bytes_sent=self.bytes_sent,
             bytes_received=self.bytes_received,
             papers=tuple(PaperRead(*one) for one in self.papers),
+            searches=self.sent,
+            fetches=self.fetches,
+            rows_found=self.rows_found,
+            rows_kept=len(weighed.pack.evidence) if weighed else 0,
         )

@@ -74,7 +74,7 @@ from citewell.runner.playbooks.web_reading import (
 )
 from citewell.runner.state import RunState
 from citewell.runner.web_evaluator import evaluator_request, read_advice
-from citewell.runner.web_state import Candidate, WebProgress
+from citewell.runner.web_state import COPY, Candidate, WebProgress
 
 RETRACTED = "retracted_source"
 HITS_A_QUERY = 10
@@ -263,7 +263,7 @@ def _page_kept(state: RunState, action: ReadPage, seen: PageKept) -> Transition:
     web, page = _web(state).with_requests(seen.requests), seen.page
     same = same_as(page, web.pages)
     if same is not None:
-        left_out = LeftOut(page.final_url, f"a copy of {same.source_key}")
+        left_out = LeftOut(page.final_url, f"{COPY} {same.source_key}")
         turned = SourceTurnedAway(page.final_url, left_out.reason)
         after = replace(web, left_out=(*web.left_out, left_out), known=(*web.known, name_of(page.final_url)))
         return _advance(_with(state, after)).after(turned)
@@ -372,7 +372,8 @@ def _assess(state: RunState, found: ResearchPack) -> Transition:
         max_queries=max(1, min(web.queries_left, 4)),
     )
     kept = state if state.corpus_pack is not None else replace(state, corpus_pack=state.pack)
-    return Transition(kept, (weigh,))
+    counted = replace(web, rows_found=len(weigh.corpus.evidence) + len(found.evidence))
+    return Transition(_with(kept, counted), (weigh,))
 
 
 def _weighed(state: RunState) -> Transition:
