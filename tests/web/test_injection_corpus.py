@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ class World:
         allowed = f"{self.net.settings['fetch_allow']},collector.example:{self.net.origin.port}"
         with ScriptedModelServer(obeys) as server:
             chosen = {**self.net.settings, "fetch_allow": allowed, "judge": "off", "openai_url": server.base_url}
-            models = {"model": "openai:obeys", "planner_model": "openai:obeys", "note_tool": True}
+            models: dict[str, Any] = {"model": "openai:obeys", "planner_model": "openai:obeys", "note_tool": True}
             engine = Engine(Settings(data_dir=self.folder / "data", **chosen, **models), resolve=names)
             try:
                 list(engine.add(self.vault))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_warning_tells_failures_alone_and_by_itself_nothing_is_logged(sites: lis
 
 
 def test_the_result_counts_what_was_done(internet: Internet, tmp_path: Path) -> None:
-    settings = {**internet.settings, "judge": "off", "research_source_fetch_timeout_seconds": 1}
+    settings: dict[str, Any] = {**internet.settings, "judge": "off", "research_source_fetch_timeout_seconds": 1}
     engine = Engine(Settings(data_dir=tmp_path, **settings), resolve=internet.names)
     url = internet.url("dead.example", "/gone")
     result = engine.runs.wait(engine.start_research(f"Halvard light first lit, as in {url} ?", profile="deep"))

@@ -101,7 +101,7 @@ def test_addresses_in_the_arguments_of_an_agent_meet_the_guard(sites: list[Origi
                 told.append(str((await client.call_tool("get", {"lookup": lookup})).content))
             return told
 
-        told = talk(tmp_path / "data", conversation, **environment(sites))
+        told = talk(tmp_path / "data", conversation, **environment(sites))  # type: ignore[arg-type]
         assert canary.asked == []
         assert "secret" not in " ".join(told)
         assert "1871" in told[1]  # the control: the run does read pages

@@ -15,8 +15,9 @@ from citewell.domain.ports import Clock
 from citewell.domain.web import SearchHit, SentRequest
 from citewell.text.urls import canonical_url, host_of, is_of_site
 from citewell.web.guard import FetchFailed, Guard, Request, Wanted
-from citewell.web.providers.contract import BadReply, ProviderRequest
+from citewell.web.providers.contract import ProviderRequest
 from citewell.web.providers.registry import Enabled
+from citewell.web.replies import ReadsReplies, ReplyBytes, hits_of
 
 MAX_BYTES = 3_000_000
 # Longer than this a provider is not waited for: the run has its own deadline.
@@ -52,10 +53,13 @@ class Found:
 class WebSearcher:
     """Asks providers."""
 
-    def __init__(self, guard: Guard, clock: Clock, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self, guard: Guard, clock: Clock, sleep: Sleep = asyncio.sleep, readers: ReadsReplies | None = None
+    ) -> None:
         self._guard = guard
         self._clock = clock
         self._sleep = sleep
+        self._readers = readers
         self._next: dict[str, float] = {}
 
     async def search(
@@ -65,7 +69,7 @@ class WebSearcher:
         sent: list[Request] = []
         try:
             body = await self._asked(at, at.provider.request(at.access, query, limit), seconds, max_bytes, sent)
-            hits = _read(at, body)
+            hits = await self._read(at, body)
         except FetchFailed as failed:
             failed.requests = tuple(sent)
             raise
@@ -99,6 +103,12 @@ class WebSearcher:
             sent += fetched.requests
             return fetched.body
         raise AssertionError("unreachable")
+
+    async def _read(self, at: Enabled, body: bytes) -> tuple[SearchHit, ...]:
+        read = await asyncio.to_thread(hits_of, ReplyBytes(at.provider.name, body), self._readers)
+        if read.problem:
+            raise FetchFailed("parse_error", f"{at.provider.name} {read.problem}")
+        return read.hits
 
     async def _turn(self, at: Enabled) -> None:
         """Wait until this provider may be asked again; whoever comes meanwhile queues behind."""
@@ -134,15 +144,6 @@ def parsedate_now(now: str) -> float:
     from datetime import datetime
 
     return datetime.fromisoformat(now.replace("Z", "+00:00")).timestamp()
-
-
-def _read(at: Enabled, body: bytes) -> list[SearchHit]:
-    """The hits of a reply. What no rule of the format foresaw is no known form either."""
-    try:
-        return list(at.provider.hits(body))
-    except (BadReply, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        message = f"{at.provider.name} answered in a form nobody knows: {error}"
-        raise FetchFailed("parse_error", message[:300]) from None
 
 
 def _permitted(hits: Iterable[SearchHit], rules: SiteRules) -> Iterator[SearchHit]:
