@@ -83,6 +83,21 @@ class TestChat:
         sides = {side.value: side.independent_sources for side in told.stated}
         assert sides == {"1871": 2, "1874": 2}
 
+    def test_what_others_contradict_counts_a_little_less(self, opened: OpenEngine) -> None:
+        result = ask(opened(), LIT, "deep")
+        assert result.pack is not None
+        against = {
+            row.source_key: (signal.value, row.score)
+            for row in result.pack.evidence
+            for signal in row.signals
+            if signal.name == "contradiction"
+        }
+        assert len(against) >= 4
+        assert all(-0.1 * (score - value) <= value < 0 for value, score in against.values())
+        now = ask(opened(), "When does the ferry to Halvard leave now?", "deep")
+        assert now.pack is not None
+        assert not [s for row in now.pack.evidence for s in row.signals if s.name == "contradiction"]
+
     def test_fresh_sources_come_first_where_time_matters(self, opened: OpenEngine) -> None:
         result = ask(opened(), "When does the ferry to Halvard leave now?")
         assert "07:40" in result.answer.splitlines()[0]

@@ -115,6 +115,8 @@ class WebUse:
     model: str = ""
     # Sources less credible than this are left out, and named.
     credibility_floor: float = 0.3
+    # What each provider searches, by its name.
+    families: dict[str, SourceFamily] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from citewell.domain.web import WebUse
 from citewell.models.chat import check_model
 from citewell.models.endpoints import EXTRACTIVE, is_hosted
 from citewell.settings import Settings
-from citewell.web.providers.registry import enabled, enabled_names
+from citewell.web.providers.registry import PROVIDERS, enabled, enabled_names
 
 MAX_OUTPUT_TOKENS = 32_000
 # What is reckoned for the reply to a query, in bytes.
@@ -125,6 +125,7 @@ def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: 
         allow=_sites(settings.web_allow),
         deny=(*_sites(settings.web_deny), *deny),
         model="" if model == EXTRACTIVE else model,
+        families={name: PROVIDERS[name].family for name in enabled_names(settings)},
     )
 
 

@@ -16,6 +16,7 @@ from citewell.domain.web import (
     ResearchIntent,
     SearchHit,
     SentRequest,
+    SourceFamily,
     WebReport,
     WebUse,
 )
@@ -65,6 +66,8 @@ class WebProgress:
     # What a model wants to be asked next.
     suggested: tuple[str, ...] = ()
     asked_model: int = 0
+    # Where it wants to look first.
+    families: tuple[SourceFamily, ...] = ()
     # Set once nothing more is to be gathered: why.
     stop: LoopStop | None = None
     stop_reason: str = ""

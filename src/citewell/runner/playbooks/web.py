@@ -186,7 +186,9 @@ def _round(state: RunState, queries: Sequence[str], most: int) -> Transition:
     """The searches of one round: every provider, at most so many, as far as the budget of queries goes."""
     web = _web(state)
     use = web.use
-    pairs = [(provider, query) for query in queries for provider in use.providers][: min(most, web.queries_left)]
+    # A model may say what kind of source to look for: providers of that kind come first, and none is left out for it.
+    providers = sorted(use.providers, key=lambda name: use.families.get(name) not in web.families)
+    pairs = [(provider, query) for query in queries for provider in providers][: min(most, web.queries_left)]
     begun, reply_bytes = search_bytes(web, state.open, len(pairs))
     pairs = pairs[:begun]
     seconds = round(max(LEAST_SECONDS, min(_SEARCH_SECONDS, _time_left(state) * SHARE_OF_TIME)), 3)
@@ -453,7 +455,7 @@ def _advised(state: RunState, reply: str) -> Transition:
         return _unadvised(state, f"its reply could not be read: {advice.error}")
     told = WebAssessed(advice.is_enough, advice.reason, advice.gaps, advice.queries, by=web.use.model)
     fresh = tuple(query for query in advice.queries if query not in web.queries)
-    after = _with(state, replace(web, suggested=fresh))
+    after = _with(state, replace(web, suggested=fresh, families=advice.families))
     if web.assessment is None:
         return _more_to_ask(after, fresh).after(told)
     likely = web.assessment.pack.evidence and advice.is_enough and advice.confidence >= _SURE
