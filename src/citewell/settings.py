@@ -125,6 +125,11 @@ class Settings:
     brave_api_key: str = _setting("BRAVE_API_KEY", "key for Brave search", "", secret=True)
     tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True)
     github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True)
+    web_queries_from_notes: bool = _setting(
+        "CITEWELL_WEB_QUERIES_FROM_NOTES",
+        "whether names that stand in your own documents may go into queries of the web",
+        False,
+    )
     web_allow: str = _setting("CITEWELL_WEB_ALLOW", "comma list of sites; only they are read, where any is named", "")
     web_deny: str = _setting("CITEWELL_WEB_DENY", "comma list of sites that are never read", "")
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)
@@ -218,7 +223,7 @@ class Settings:
         between=(0, 10_000_000_000),
     )
     research_max_citations_chat: int = _setting(
-        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profile `local`", 8, between=(1, 100)
+        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer, in every profile but `deep`", 8, between=(1, 100)
     )
     research_max_citations_deep: int = _setting(
         "RESEARCH_MAX_CITATIONS_DEEP", "citations of an answer of the profile `deep`", 12, between=(1, 100)

@@ -115,6 +115,8 @@ class WebUse:
     model: str = ""
     # Sources less credible than this are left out, and named.
     credibility_floor: float = 0.3
+    # Whether names in the user's own documents may go into queries.
+    from_notes: bool = False
     # What each provider searches, by its name.
     families: dict[str, SourceFamily] = field(default_factory=dict)
 

@@ -364,6 +364,8 @@ class AssessWeb:
     tried: tuple[str, ...]
     rows: int
     max_queries: int
+    # Whether names in the user's own documents may be asked for.
+    from_notes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -951,6 +953,8 @@ def action_digest(action: Action) -> str:
         del body["max_chars"]
     if isinstance(action, ReadPage) and not (action.allow or action.deny):
         del body["allow"], body["deny"]
+    if isinstance(action, AssessWeb) and not action.from_notes:
+        del body["from_notes"]
     if isinstance(action, SearchWeb) and action.max_bytes is None:
         del body["max_bytes"]
     if isinstance(action, ComposeSection) and not action.offered:

@@ -61,7 +61,8 @@ def assess(asked: AssessWeb) -> WebAssessment:
     disputes = _disputes(disagree) if asked.is_deep else ()
     sufficient, reason = _verdict(asked, verdict, thin, disputes, rows)
     gaps = tuple(dict.fromkeys((*verdict.missing_concepts, *(thin if asked.is_deep else ()), *disputes)))
-    names = () if sufficient else _names(asked, rows)
+    own = asked.corpus.evidence if asked.from_notes else ()
+    names = () if sufficient else _names(asked, (*rows, *own))
     queries = () if sufficient else gap_queries(pack.query_plan, gaps, names, asked.tried, asked.max_queries)
     return WebAssessment(pack, tuple(verdicts.values()), left_out, sufficient, reason, gaps, queries)
 

@@ -125,6 +125,7 @@ def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: 
         allow=_sites(settings.web_allow),
         deny=(*_sites(settings.web_deny), *deny),
         model="" if model == EXTRACTIVE else model,
+        from_notes=settings.web_queries_from_notes,
         families={name: PROVIDERS[name].family for name in enabled_names(settings)},
     )
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from citewell.domain.answers import Draft
 from citewell.domain.chat import ChatReply
 from citewell.domain.decisions import (
     ActionGivenUp,
@@ -30,7 +31,7 @@ from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import Failure
 from citewell.domain.web import FailedSource, FetchProblem, LeftOut, LoopStop, PageFacts, SearchHit
 from citewell.packs.topic_brief import with_brief
-from citewell.planning.web_queries import first_queries, intents_of, is_time_bound
+from citewell.planning.web_queries import distinct, first_queries, intents_of, is_time_bound
 from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
@@ -38,6 +39,7 @@ from citewell.runner.actions import (
     AskFailed,
     AssessWeb,
     BriefTopic,
+    Drafted,
     KeepSnippets,
     Observation,
     PageKept,
@@ -75,8 +77,10 @@ from citewell.runner.playbooks.web_reading import (
 from citewell.runner.state import RunState
 from citewell.runner.web_evaluator import evaluator_request, read_advice
 from citewell.runner.web_state import COPY, Candidate, WebProgress
+from citewell.synthesis.lead_ins import NOT_FOUND
 
 RETRACTED = "retracted_source"
+_NEITHER = "Neither what you saved nor what was found on the web answers this directly."
 HITS_A_QUERY = 10
 _SEARCH_SECONDS = 8.0
 _EVALUATOR_SHARE = 0.15
@@ -137,10 +141,18 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             return _rank(_with_snippets(state, pages))
         case PagesRanked(pack=pack):
             return _assess(state, pack)
+        case Drafted(draft=draft) if draft.refused:
+            return local.observed(state, Drafted(_of_both(draft)), action)
         case WebWeighed(assessment=assessment):
             return _weighed(_with(state, replace(_web(state), assessment=assessment)))
         case _:
             return local.observed(state, observation, action)
+
+
+def _of_both(draft: Draft) -> Draft:
+    """A refusal speaks of all that was searched."""
+    sentences = tuple(replace(one, text=one.text.replace(NOT_FOUND, _NEITHER)) for one in draft.sentences)
+    return replace(draft, sentences=sentences)
 
 
 def _is_for(action: Action, purpose: str) -> bool:
@@ -352,7 +364,8 @@ def _fallback_queries(state: RunState) -> list[str]:
     """What the question may also be called, where the first queries found nothing."""
     assert state.plan is not None
     tried = {query.casefold() for query in _web(state).queries}
-    return [one.query for one in state.plan.query_variants if one.query.casefold() not in tried][:2]
+    wanted = distinct((one.query for one in state.plan.query_variants), len(state.plan.query_variants))
+    return [query for query in wanted if query.casefold() not in tried][:2]
 
 
 def _assess(state: RunState, found: ResearchPack) -> Transition:
@@ -372,6 +385,7 @@ def _assess(state: RunState, found: ResearchPack) -> Transition:
         tried=web.queries,
         rows=max(state.budget.rows, request.limits.limit),
         max_queries=max(1, min(web.queries_left, 4)),
+        from_notes=web.use.from_notes,
     )
     kept = state if state.corpus_pack is not None else replace(state, corpus_pack=state.pack)
     counted = replace(web, rows_found=len(weigh.corpus.evidence) + len(found.evidence))

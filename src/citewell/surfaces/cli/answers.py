@@ -31,6 +31,7 @@ from citewell.surfaces.cli.quotes import code_lines, quote_lines, shown_text
 from citewell.text.table_lines import blocks_of, cells_of, is_row
 
 REFUSAL = "Nothing you saved answers this directly."
+_NEITHER = "Neither what you saved nor what was found on the web answers this directly."
 # How the coverage of a pack begins where there was nothing to look at, or nothing was found.
 _EMPTY, _SAID = "The corpus is empty", ("The filters leave", "No direct evidence")
 _FAILED_ROWS = 5
@@ -169,10 +170,10 @@ def _print_refusal(result: RunResult, *, verbose: bool) -> None:
         _print_sentences(result, verbose=verbose)
         return
     if not result.nearest:
-        print_text(REFUSAL)
+        print_text(_refusal(result))
         print_text(_nothing_near(result))
         return
-    print_text(f"{REFUSAL} Nearest:")
+    print_text(f"{_refusal(result)} Nearest:")
     grouped: dict[str, list[NearestPassage]] = {}
     for passage in result.nearest:
         grouped.setdefault(passage.source_key, []).append(passage)
@@ -187,10 +188,18 @@ def _print_refusal(result: RunResult, *, verbose: bool) -> None:
             print_lines(indented(lines, " " * _MARGIN, " " * _MARGIN))
 
 
+def _searched_the_web(result: RunResult) -> bool:
+    return result.web is not None and bool(result.web.providers)
+
+
+def _refusal(result: RunResult) -> str:
+    return _NEITHER if _searched_the_web(result) else REFUSAL
+
+
 def _nothing_near(result: RunResult) -> str:
     """Why nothing comes near, and what to do about it."""
     said = result.pack.coverage.recall_note if result.pack is not None else ""
-    if said.startswith(_EMPTY):
+    if said.startswith(_EMPTY) and not _searched_the_web(result):
         return "The corpus is empty. Add a folder or file: citewell add ~/path/to/your/notes"
     return said if said.startswith(_SAID) else "Try other words."
 
@@ -367,7 +376,9 @@ def _likelihood(result: RunResult, estimate: Answerability) -> str:
     if result.answer_status not in ("ok", "ok_truncated"):
         return ""
     word = "likely" if estimate.probability >= LIKELY else "may"
-    return f"Your notes {word} answer this ({estimate.probability:.0%})"
+    who = "What was found" if _searched_the_web(result) else "Your notes"
+    verb = "answers" if who == "What was found" and word == "likely" else "answer"
+    return f"{who} {word} {verb} this ({estimate.probability:.0%})"
 
 
 def _is_disproved(reason: str, question: str, nearest: Iterable[NearestPassage]) -> bool:
