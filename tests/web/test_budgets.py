@@ -27,7 +27,7 @@ from citewell.runner.web_state import Candidate, WebProgress
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
-from support.origin import Page, send
+from support.origin import Page, endless, send
 from web.loopback_internet import Internet, article, loopback_internet
 
 LIT = "When was the Halvard light first lit?"
@@ -111,7 +111,19 @@ def test_what_is_under_way_has_its_bytes_reserved(many: int) -> None:
     sizes = [read.max_bytes for read in reads if isinstance(read, ReadPage)]
     assert sizes == [4_000, 4_000][:many]
     assert web.bytes_free((*under_way, *reads)) >= 0
-    assert search_bytes(web, (*under_way, *reads), 3) == ((0, 0) if many > 1 else (1, 2_250))
+    assert search_bytes(web, (*under_way, *reads), 3) == ((0, 0) if many > 1 else (1, 2_248))
+
+
+def test_pages_without_end_take_no_more_than_there_is(internet: Internet, tmp_path: Path) -> None:
+    for number in range(8):
+        internet.add(
+            f"late{number}.example", "/", "Halvard light", "When was the Halvard light first lit", page=endless
+        )
+    internet.pages.reverse()
+    result = run(internet, tmp_path, LIT, "deep", research_max_bytes=100_000, research_source_max_bytes=40_000)
+    assert result.web is not None
+    assert result.web.fetches["too_large"] >= 2
+    assert 70_000 < result.web.bytes_received <= 100_000
 
 
 def test_no_queries_and_no_pages_are_budgets_too(internet: Internet, tmp_path: Path) -> None:

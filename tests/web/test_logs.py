@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from citewell.app import Engine
 from citewell.settings import Settings
+from support.http_server import running_server
+from support.mcp_client import talk
 from support.origin import Origin, Page
 from web.loopback_internet import Internet, loopback_internet
-from web.test_surfaces import LIT, citewell, sites
+from web.test_surfaces import LIT, citewell, environment, sites
 
 __all__ = ["sites"]
 
@@ -69,3 +72,29 @@ def test_the_result_counts_what_was_done(internet: Internet, tmp_path: Path) -> 
     assert web.rows_found >= web.rows_kept > 0
     assert result.metrics.stage_seconds.keys() >= {"search", "read", "evaluate"}
     assert json.dumps(web.fetches)
+
+
+def test_a_server_logs_them_too(sites: list[Origin], tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running_server(data, **environment(sites), CITEWELL_LOG_LEVEL="info") as server:
+        server.finished(server.start_run(LIT, profile="chat"))
+    said = (tmp_path / "data-server-errors.txt").read_text()
+    assert "citewell: asking searxng, 36 characters" in said
+    assert "Halvard" not in said
+
+
+def test_a_server_for_agents_logs_them_too_and_only_to_stderr(sites: list[Origin], tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+
+    async def conversation(client: Client) -> str:
+        return str((await client.call_tool("research_run", {"question": LIT, "profile": "chat"})).content)
+
+    with (tmp_path / "errors.txt").open("w+") as errors:
+        chosen: dict[str, Any] = {**environment(sites), "CITEWELL_LOG_LEVEL": "info"}
+        answer = talk(data, conversation, errors=errors, **chosen)
+        errors.seek(0)
+        said = errors.read()
+    assert "1871" in answer
+    assert "citewell: asking searxng, 36 characters" in said
+    assert "Halvard" not in said

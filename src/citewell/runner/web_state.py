@@ -96,7 +96,8 @@ class WebProgress:
 
     def bytes_free(self, under_way: Iterable[Action]) -> int:
         """What is left beside all that is under way may still take: so the budget holds whatever comes."""
-        held = sum(one.max_bytes or 0 for one in under_way if isinstance(one, (SearchWeb, ReadPage)))
+        # One byte more tells that a page is larger than it may be.
+        held = sum((one.max_bytes or 0) + 1 for one in under_way if isinstance(one, (SearchWeb, ReadPage)))
         return max(0, self.bytes_left - held)
 
     @property

@@ -42,7 +42,7 @@ def search_bytes(web: WebProgress, under_way: Sequence[Action], searches: int) -
     """How many of these searches may begin, and the most that the reply to each may have."""
     free = int(web.bytes_free(under_way) * _SHARE_OF_BYTES)
     begun = min(searches, max(1, free // _LEAST_REPLY)) if free >= LEAST_BYTES else 0
-    return begun, min(_MOST_REPLY, free // begun) if begun else 0
+    return begun, min(_MOST_REPLY, free // begun - 1) if begun else 0
 
 
 def next_reads(
@@ -68,7 +68,7 @@ def next_reads(
 
 def page_bytes(web: WebProgress, under_way: Sequence[Action]) -> int:
     """The most that the next page may have beside all that is under way; 0 where that is too little to read one."""
-    most = min(web.use.page_bytes, web.bytes_free(under_way))
+    most = min(web.use.page_bytes, web.bytes_free(under_way) - 1)
     return most if most >= LEAST_BYTES else 0
 
 
