@@ -8,8 +8,8 @@
    headers and tags in pages are not followed. Headers a caller gives go to the first origin only. Where a caller names
    sites, no hop leads to another (`permits`).
 4. One deadline for everything: looking up, connecting, waiting, reading. Bytes are counted as they come and again as
-   they are unpacked; both have the same limit, and no more is taken of the network. gzip and deflate are unpacked, once;
-   anything else is refused.
+   they are unpacked; both have the same limit, and no more is taken of the network. gzip and deflate are unpacked,
+   once; anything else is refused.
 5. No proxy, cookie, or credential of the environment is used.
 6. What is refused, closed and filtered look alike to whoever asks, and no address is told.
 7. Exceptions are explicit: `allow` (the setting CITEWELL_FETCH_ALLOW) names `host:port` pairs that may be anywhere, and
