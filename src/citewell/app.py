@@ -931,17 +931,19 @@ class Engine:
         return share_page(self._exportable(run_id))
 
     def _exportable(self, run_id: str) -> Exportable:
-        from citewell.exporting.exported import Exportable, cited_documents
+        from citewell.exporting.exported import Exportable, cited_documents, papers_of
 
         result = self.runs.shareable(run_id)
         if result.answer_status in ("error", "unavailable"):
             raise Conflict(f"Run {run_id} has no answer to pass on.", fix="Ask the question again.")
 
         def about(key: str) -> tuple[str | None, str | None]:
-            document = self.corpus.find(self._real_key(key))
+            real = self._real_key(key)
+            document = self.web.store_of(real).find(real)
             return (document.author, document.created or document.modified) if document else (None, None)
 
-        return Exportable(result, self.runs.started_at(run_id), cited_documents(result.citations, about))
+        documents = cited_documents(result.citations, about, papers_of(result))
+        return Exportable(result, self.runs.started_at(run_id), documents)
 
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
         from citewell.domain.run_reports import CitedSource

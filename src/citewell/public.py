@@ -172,6 +172,7 @@ class Citewell:
         model: str | None = None,
         max_evidence_chars: int | None = None,
         max_cost: float | None = None,
+        max_tokens: int | None = None,
         timeout: float | None = None,
         semantic: bool = True,
         trace: bool = True,
@@ -199,7 +200,7 @@ class Citewell:
             max_evidence_chars=max_evidence_chars,
             deadline_seconds=timeout,
             traced=trace,
-            models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost),
+            models=ModelChoice(model, planner, planner_model, planner_timeout, max_cost, max_tokens),
             conversation=_conversation(history, pinned),
             conversation_id=conversation_id,
         )

@@ -125,6 +125,11 @@ class Settings:
     brave_api_key: str = _setting("BRAVE_API_KEY", "key for Brave search", "", secret=True)
     tavily_api_key: str = _setting("TAVILY_API_KEY", "key for Tavily search", "", secret=True)
     github_token: str = _setting("GITHUB_TOKEN", "token for GitHub search", "", secret=True)
+    web_queries_from_notes: bool = _setting(
+        "CITEWELL_WEB_QUERIES_FROM_NOTES",
+        "whether names that stand in your own documents may go into queries of the web",
+        False,
+    )
     web_allow: str = _setting("CITEWELL_WEB_ALLOW", "comma list of sites; only they are read, where any is named", "")
     web_deny: str = _setting("CITEWELL_WEB_DENY", "comma list of sites that are never read", "")
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)
@@ -143,6 +148,12 @@ class Settings:
     )
     fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "")
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
+    max_tokens: int = _setting(
+        "CITEWELL_MAX_TOKENS",
+        "ceiling for one run in tokens, prompts and output of all its models; 0: none set",
+        0,
+        between=(0, 1_000_000_000),
+    )
     trace_keep: int = _setting("CITEWELL_TRACE_KEEP", "traces that are always kept", 500, between=(0, 1_000_000))
     trace_max_age_days: int = _setting(
         "CITEWELL_TRACE_MAX_AGE_DAYS", "age at which further traces are pruned", 180, between=(0, 100_000)
@@ -205,14 +216,27 @@ class Settings:
     research_source_max_bytes: int = _setting(
         "RESEARCH_SOURCE_MAX_BYTES", "largest page that is read", 1_500_000, between=(1_000, 1_000_000_000)
     )
+    research_max_bytes: int = _setting(
+        "RESEARCH_MAX_BYTES",
+        "bytes a run may receive from the web in all; 0: twice what its pages may have, and 250,000 a query",
+        0,
+        between=(0, 10_000_000_000),
+    )
     research_max_citations_chat: int = _setting(
-        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer of the profiles `local` and `chat`", 8, between=(1, 100)
+        "RESEARCH_MAX_CITATIONS_CHAT", "citations of an answer, in every profile but `deep`", 8, between=(1, 100)
     )
     research_max_citations_deep: int = _setting(
         "RESEARCH_MAX_CITATIONS_DEEP", "citations of an answer of the profile `deep`", 12, between=(1, 100)
     )
     research_model: str = _setting(
         "RESEARCH_MODEL", "model of the loop on the web and of notes; empty: the one that writes", ""
+    )
+    log_level: str = _setting(
+        "CITEWELL_LOG_LEVEL",
+        "what is logged to stderr: `info` has every search, page and call of a model, never their texts; empty: errors"
+        " of `serve`, warnings of `mcp`",
+        "",
+        choices=("", "debug", "info", "warning", "error"),
     )
     max_runs: int = _setting("CITEWELL_MAX_RUNS", "runs that are executed at the same time", 20, between=(1, 1_000))
     max_waiting_runs: int = _setting(

@@ -130,6 +130,7 @@ def test_text_in_any_encoding_is_stored_as_it_reads(
     assert words in document.text
 
 
+@pytest.mark.attack("B8")
 def test_naughty_strings_come_back_as_they_were_and_can_be_asked_for(
     vault: Write, add_path: AddPath, engine: Engine
 ) -> None:

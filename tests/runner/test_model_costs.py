@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from citewell.app import Engine
+from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.errors import BadInput
-from citewell.domain.runs import ModelChoice
+from citewell.domain.runs import ModelChoice, ModelUse, Spend
+from citewell.runner import budgets
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
@@ -77,3 +79,62 @@ def test_a_repair_that_the_ceiling_forbids_is_left_out(bench: Bench) -> None:
     _, result, requests = bench.run(costly, choice=ModelChoice(max_cost_usd=(tokens + 320) / 1_000), prices=PRICES)
     assert len(requests) == 1
     assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+
+
+class TestTokens:
+    def test_a_ceiling_that_leaves_room_for_the_call_is_kept(self, bench: Bench) -> None:
+        _, result, _ = bench.run(writes(GOOD), choice=ModelChoice(max_tokens=50_000))
+        assert result.tool == "model"
+        assert 0 < result.metrics.tokens <= 50_000
+
+    def test_at_the_ceiling_the_run_ends_with_a_quoted_answer_marked_incomplete(self, bench: Bench) -> None:
+        events, result, requests = bench.run(writes(GOOD), max_tokens=300)
+        assert requests == []
+        assert (result.stop_reason, result.tool, result.answer_status) == ("cost_limit_reached", "extractive", "ok")
+        assert "incomplete" in result.answer_warnings
+        assert "Josiah Pell" in result.answer
+        (reached,) = decisions(events, "cost_limit_reached")
+        assert (reached["max_tokens"], reached["spent_tokens"]) == (300, 0)
+        (estimate,) = decisions(events, "cost_estimated")
+        assert estimate["input_tokens"] + estimate["output_tokens"] > estimate["max_tokens"] == 300
+
+    def test_it_shortens_the_output_before_it_forbids_the_call(self, bench: Bench) -> None:
+        _, _, free = bench.run(writes(GOOD))
+        tokens = sum(len(message["content"]) // 3 + 9 for message in free[0].body["messages"])
+        _, _, requests = bench.run(writes(GOOD), choice=ModelChoice(max_tokens=tokens + 300))
+        asked = next(value for name, value in requests[0].body.items() if name.startswith("max_"))
+        assert 150 <= asked <= 310
+
+    def test_a_repair_that_it_forbids_is_left_out(self, bench: Bench) -> None:
+        _, _, free = bench.run(writes(GOOD))
+        tokens = sum(len(message["content"]) // 3 + 9 for message in free[0].body["messages"])
+
+        def costly(request: ModelRequest) -> Reply:
+            return replace(writes(f"{GOOD} The oil cost 900 pounds {{oil}}.")(request), usage=(tokens, 150))
+
+        _, result, requests = bench.run(costly, choice=ModelChoice(max_tokens=tokens + 320))
+        assert len(requests) == 1
+        assert result.metrics.tokens <= tokens + 320
+
+    def test_a_call_that_was_given_up_counts_as_if_it_had_used_everything(self) -> None:
+        request = ChatRequest("write", "openai:test", (ChatMessage("user", "x" * 300),), 500, 10.0)
+        use = ModelUse("openai:test", max_tokens=1_000)
+        assert budgets.fitted(request, None, Spend(), use) == request
+        dropped = budgets.dropped_call(request, None)
+        spend = budgets.spent(Spend(), dropped, budgets.worst_tokens(request))
+        assert (spend.tokens, spend.unmetered_tokens) == (0, 608)
+        again = budgets.fitted(request, None, spend, use)
+        assert again is not None
+        assert again.max_output_tokens == 1_000 - 608 - 108
+        assert budgets.fitted(request, None, budgets.spent(spend, dropped, 608), use) is None
+
+    def test_what_calls_under_way_may_use_is_reserved(self) -> None:
+        request = ChatRequest("write", "openai:test", (ChatMessage("user", "x" * 300),), 500, 10.0)
+        use = ModelUse("openai:test", max_tokens=1_000)
+        assert budgets.fitted(request, None, Spend(), use, budgets.Reserved(tokens=800)) is None
+
+    def test_a_ceiling_that_is_none_is_refused(self, bench: Bench) -> None:
+        engine = Engine(Settings(data_dir=bench.data_dir))
+        with pytest.raises(BadInput, match="--max-tokens"):
+            engine.start_research(QUESTION, models=ModelChoice(max_tokens=-1))
+        engine.close()

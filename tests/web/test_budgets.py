@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -19,8 +20,14 @@ import pytest
 
 from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.domain.web import SearchHit, WebUse
+from citewell.runner.actions import ReadPage, SearchWeb
+from citewell.runner.playbooks.web_reading import next_reads, search_bytes
+from citewell.runner.web_state import Candidate, WebProgress
 from citewell.settings import Settings
-from support.origin import Page, send
+from support.model_script import ModelRequest, Reply, says
+from support.model_server import ScriptedModelServer
+from support.origin import Page, endless, send
 from web.loopback_internet import Internet, article, loopback_internet
 
 LIT = "When was the Halvard light first lit?"
@@ -77,6 +84,48 @@ def test_bytes_are_bounded(internet: Internet, tmp_path: Path) -> None:
     assert "1871" in result.answer
 
 
+@pytest.mark.parametrize("profile", ["chat", "deep"])
+@pytest.mark.parametrize("most", [5_000, 60_000, 120_000])
+def test_all_bytes_together_are_bounded_whatever_is_read_at_the_same_time(
+    profile: str, most: int, internet: Internet, tmp_path: Path
+) -> None:
+    """Six pages of 50,000 bytes each: together far more than may come."""
+    for number in range(6):
+        text = (f"Number {number} of the herring wool peat weather islands of the sound. " * 800)[:50_000]
+        internet.add(f"site{number % 5}.example", f"/large-{number}", "Herring wool peat weather islands", text)
+    internet.pages.reverse()
+    result = run(internet, tmp_path, OPEN, profile, research_max_bytes=most)
+    assert result.web is not None
+    assert result.web.bytes_received <= most
+    assert most == 5_000 or result.web.bytes_received > 0
+    assert result.web.stop == result.metrics.raw_stop == "budget_exhausted"
+    assert result.stop_reason in ("weak_evidence_budget_exhausted", "no_evidence")
+
+
+@pytest.mark.parametrize("many", [1, 3, 9])
+def test_what_is_under_way_has_its_bytes_reserved(many: int) -> None:
+    web = WebProgress(WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000), loop=1)
+    found = tuple(Candidate(SearchHit(f"https://{n}.example/", "x"), "a", n) for n in range(many))
+    under_way = (SearchWeb("a", "q", 10, 1.0, max_bytes=1_500),)
+    _, reads, _ = next_reads(replace(web, candidates=found), under_way, 10.0)
+    sizes = [read.max_bytes for read in reads if isinstance(read, ReadPage)]
+    assert sizes == [4_000, 4_000][:many]
+    assert web.bytes_free((*under_way, *reads)) >= 0
+    assert search_bytes(web, (*under_way, *reads), 3) == ((0, 0) if many > 1 else (1, 2_248))
+
+
+def test_pages_without_end_take_no_more_than_there_is(internet: Internet, tmp_path: Path) -> None:
+    for number in range(8):
+        internet.add(
+            f"late{number}.example", "/", "Halvard light", "When was the Halvard light first lit", page=endless
+        )
+    internet.pages.reverse()
+    result = run(internet, tmp_path, LIT, "deep", research_max_bytes=100_000, research_source_max_bytes=40_000)
+    assert result.web is not None
+    assert result.web.fetches["too_large"] >= 2
+    assert 70_000 < result.web.bytes_received <= 100_000
+
+
 def test_no_queries_and_no_pages_are_budgets_too(internet: Internet, tmp_path: Path) -> None:
     result = run(internet, tmp_path, LIT, chat_research_max_search_queries=0)
     assert internet.searched == []
@@ -84,6 +133,56 @@ def test_no_queries_and_no_pages_are_budgets_too(internet: Internet, tmp_path: P
     result = run(internet, tmp_path / "b", LIT, chat_research_max_sources_read=0)
     assert internet.read_pages() == []
     assert result.status == "done"
+
+
+@contextmanager
+def writing(net: Internet, data: Path, **settings: Any) -> Iterator[tuple[RunResult, list[ModelRequest], list[Any]]]:
+    """A run with a model that advises and writes, both for a price."""
+
+    def script(request: ModelRequest) -> Reply:
+        told = {"nextAction": "search_more", "queries": [], "coverageGaps": [], "targetSourceTypes": []}
+        advice = json.dumps({**told, "confidence": 0.5, "reason": "go on"})
+        advises = "You steer a bounded search" in request.prompt
+        reply = says(advice if advises else "The Halvard light was first lit in 1871 [1.1].")
+        return replace(reply, usage=(len(request.prompt) // 3, 300))
+
+    with ScriptedModelServer(script) as server:
+        chosen = {"judge": "off", "model": "openai:test", "openai_url": server.base_url, **net.settings, **settings}
+        engine = Engine(Settings(data_dir=data, **chosen), resolve=net.names)
+        run_id = engine.start_research(LIT, profile="deep")
+        result = engine.runs.wait(run_id)
+        assert engine.runs.replay(run_id).identical
+        made = [event.body for event in engine.runs.events(run_id) if event.kind == "decision_made"]
+        engine.close()
+        yield result, list(server.requests), [one["data"] for one in made if one["name"] == "cost_estimated"]
+
+
+def test_usd_are_bounded(internet: Internet, tmp_path: Path) -> None:
+    prices = {"prices": "openai:test=1000/1000"}
+    with writing(internet, tmp_path / "a", **prices) as (free, asked, (estimate,)):
+        assert free.metrics.cost_usd is not None
+        assert {call.purpose for call in free.metrics.calls} >= {"evaluate", "write"}
+        assert len(asked) <= estimate["calls"]
+        assert free.metrics.cost_usd <= estimate["usd"]
+    ceiling = round(free.metrics.cost_usd * 0.6, 3)
+    with writing(internet, tmp_path / "b", max_cost_usd=ceiling, **prices) as (result, asked, _):
+        assert result.metrics.cost_usd is not None
+        assert 0 < result.metrics.cost_usd <= ceiling
+        assert asked
+        assert (result.stop_reason, result.tool) == ("cost_limit_reached", "extractive")
+        assert "1871" in result.answer
+
+
+def test_tokens_are_bounded(internet: Internet, tmp_path: Path) -> None:
+    with writing(internet, tmp_path / "a") as (free, _, (estimate,)):
+        assert 0 < free.metrics.tokens <= estimate["input_tokens"] + estimate["output_tokens"]
+    ceiling = int(free.metrics.tokens * 0.6)
+    with writing(internet, tmp_path / "b", max_tokens=ceiling) as (result, asked, _):
+        assert asked
+        assert 0 < result.metrics.tokens <= ceiling
+        assert (result.stop_reason, result.tool) == ("cost_limit_reached", "extractive")
+        assert "incomplete" in result.answer_warnings
+        assert "1871" in result.answer
 
 
 def test_a_slow_network_runs_into_the_deadline_and_answers_from_what_is_there(
@@ -99,15 +198,48 @@ def test_a_slow_network_runs_into_the_deadline_and_answers_from_what_is_there(
     assert "1871" in result.answer
     assert result.metrics.seconds < 12
     assert result.status == "done"
+    assert (result.web.stop, result.stop_reason) == ("sufficient", "enough_evidence")
 
 
-def test_a_network_that_never_answers_ends_in_time(internet: Internet, tmp_path: Path) -> None:
+def test_a_network_too_slow_for_a_second_source_stops_at_the_deadline(internet: Internet, tmp_path: Path) -> None:
+    for at, page in internet.origin.pages.items():
+        if isinstance(page, Page) and at != "museum.example/halvard":
+            internet.origin.pages[at] = replace(page, seconds=60.0)
+    for number in range(30):
+        late = Page("late", seconds=60.0)
+        internet.add(f"late{number}.example", "/", "Halvard light", "When the Halvard light was first lit", page=late)
+    result = run(internet, tmp_path, LIT, "deep", deep_research_timeout_seconds=6)
+    assert result.web is not None
+    assert "1871" in result.answer
+    assert result.metrics.seconds < 8
+    assert (result.web.stop, result.metrics.raw_stop, result.stop_reason) == ("timeout", "timeout", "timeout_exceeded")
+    assert "incomplete" in result.answer_warnings
+
+
+@pytest.mark.parametrize(
+    ("seconds", "stop", "reason"),
+    [(4, "budget_exhausted", "no_evidence"), (1, "timeout", "timeout_exceeded")],
+)
+def test_a_network_that_never_answers_ends_in_time(
+    seconds: float, stop: str, reason: str, internet: Internet, tmp_path: Path
+) -> None:
+    """In four seconds it has asked all it may; in one it has not."""
     internet.origin.pages["/search"] = Page("{}", seconds=60.0)
-    result = run(internet, tmp_path, LIT, chat_research_timeout_seconds=4)
+    result = run(internet, tmp_path, LIT, chat_research_timeout_seconds=seconds)
     assert result.web is not None
     assert result.status == "done"
     assert result.answer_status == "no_evidence"
     assert {"search_failed"} <= set(result.warnings)
+    assert result.metrics.seconds < seconds + 2
+    assert (result.web.stop, result.stop_reason) == (stop, reason)
+
+
+def test_a_dead_network_ends_at_once_and_says_why(internet: Internet, tmp_path: Path) -> None:
+    result = run(internet, tmp_path, LIT, searxng_url="http://127.0.0.1:9")
+    assert result.web is not None
+    assert (result.web.stop, result.stop_reason) == ("budget_exhausted", "no_evidence")
+    assert {one.problem for one in result.web.failed} == {"network_error"}
+    assert result.metrics.seconds < 5
 
 
 def test_a_hanging_page_costs_no_place(internet: Internet, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from citewell.app import Engine
 from citewell.domain.runs import RunResult
-from citewell.runner.web_evaluator import read_advice
+from citewell.runner.web_evaluator import families_of, read_advice
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -33,10 +33,16 @@ def internet() -> Iterator[Internet]:
 
 
 def run(
-    net: Internet, data: Path, script: Callable[[ModelRequest], Reply], question: str = LENS, profile: str = "chat"
+    net: Internet,
+    data: Path,
+    script: Callable[[ModelRequest], Reply],
+    question: str = LENS,
+    profile: str = "chat",
+    **more: Any,
 ) -> tuple[RunResult, list[ModelRequest]]:
     with ScriptedModelServer(script) as server:
         chosen = {**net.settings, "judge": "off", "research_model": "openai:test", "openai_url": server.base_url}
+        chosen |= more
         notes = data / "notes"
         notes.mkdir(parents=True)
         (notes / "own.md").write_text("# Halvard light\n\nThe lamp of the Halvard light: Zanzibarine told me so.\n")
@@ -64,6 +70,28 @@ def test_its_queries_are_asked_within_the_budget(internet: Internet, tmp_path: P
     assert len(internet.searched) <= 4
     assert {call.purpose for call in result.metrics.calls} == {"evaluate"}
     assert asked
+
+
+@pytest.mark.parametrize(
+    ("kinds", "first"), [(["peer-reviewed papers"], "/works"), (["official sites"], "/search"), (["?"], "/search")]
+)
+def test_the_kinds_of_sources_it_names_are_asked_first(
+    kinds: list[str], first: str, internet: Internet, tmp_path: Path
+) -> None:
+    internet.origin.pages["/works"] = Page(json.dumps({"results": []}), "application/json")
+    wanted = "Lindqvist lamp Tromso"
+    more = {"search": "searxng,openalex", "openalex_url": internet.origin.url}
+    told = advice(queries=[wanted], targetSourceTypes=kinds)
+    run(internet, tmp_path, lambda request: says(told), **more)
+    asked = [one.path for one in internet.origin.asked if "Lindqvist" in one.path]
+    assert asked
+    assert asked[0].startswith(first)
+
+
+def test_kinds_of_sources_mean_families() -> None:
+    assert families_of(["Journal articles", "GitHub repositories"]) == ("academic", "code")
+    assert families_of(["government sites"]) == ("web",)
+    assert families_of([]) == families_of(["whatever"]) == ()
 
 
 def test_it_is_shown_pages_and_never_notes(internet: Internet, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 from citewell.domain.errors import BadInput, Unavailable
+from citewell.domain.web import SearchHit
 from citewell.settings import Settings
 from citewell.web.guard import FetchFailed, Guard
 from citewell.web.providers.contract import Access
 from citewell.web.providers.registry import PROVIDERS, Enabled, enabled, enabled_names
+from citewell.web.replies import reply_readers
 from citewell.web.searching import Found, SiteRules, WebSearcher
 from conftest import SteadyClock
 from support.origin import Origin, Page, redirect
@@ -178,3 +181,52 @@ def test_what_is_turned_on_without_what_it_needs_says_so(name: str) -> None:
     with pytest.raises(Unavailable) as missing:
         enabled(Settings(data_dir=Path("unused"), search=name))
     assert missing.value.fix.startswith("Set ")
+
+
+@pytest.mark.attack("B5")
+@pytest.mark.parametrize("name", ["duckduckgo", "arxiv"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<div " + b" ".join(b"a%d=1" % number for number in range(300_000)) + b">",
+        b"<div class=' result '>" * 130_000,
+        b"<feed xmlns='http://www.w3.org/2005/Atom'>" + b"<entry>" * 400_000,
+    ],
+    ids=["attributes", "nested results", "nested entries"],
+)
+def test_markup_that_is_a_bomb_ends_in_a_process_of_its_own(name: str, body: bytes, host: Origin) -> None:
+    """The loop goes on meanwhile, and the next reply is read."""
+    spoken = next(one for one in SPOKEN if one.name == name)
+    host.pages[spoken.path] = Page(body[:2_900_000])
+    readers = reply_readers()
+    searcher = WebSearcher(Guard(), SteadyClock(), Waits(), readers)
+
+    async def asked() -> tuple[str, float, tuple[SearchHit, ...]]:
+        late = 0.0
+
+        async def beat() -> None:
+            nonlocal late
+            while True:
+                began = time.monotonic()
+                await asyncio.sleep(0.05)
+                late = max(late, time.monotonic() - began)
+
+        beating = asyncio.ensure_future(beat())
+        try:
+            found = await searcher.search(on(name, host), "kelp", 5, 20.0, SiteRules())
+            told = "read" if found.hits else "nothing"
+        except FetchFailed as failed:
+            told = failed.problem
+        beating.cancel()
+        host.pages[spoken.path] = spoken.reply
+        return told, late, (await searcher.search(on(name, host), "kelp", 5, 5.0, SiteRules())).hits
+
+    began = time.monotonic()
+    try:
+        told, late, after = asyncio.run(asked())
+    finally:
+        readers.close()
+    assert told in ("parse_error", "nothing", "read")
+    assert time.monotonic() - began < 10
+    assert late < 1.5
+    assert after == spoken.hits

@@ -83,6 +83,21 @@ class TestChat:
         sides = {side.value: side.independent_sources for side in told.stated}
         assert sides == {"1871": 2, "1874": 2}
 
+    def test_what_others_contradict_counts_a_little_less(self, opened: OpenEngine) -> None:
+        result = ask(opened(), LIT, "deep")
+        assert result.pack is not None
+        against = {
+            row.source_key: (signal.value, row.score)
+            for row in result.pack.evidence
+            for signal in row.signals
+            if signal.name == "contradiction"
+        }
+        assert len(against) >= 4
+        assert all(-0.1 * (score - value) <= value < 0 for value, score in against.values())
+        now = ask(opened(), "When does the ferry to Halvard leave now?", "deep")
+        assert now.pack is not None
+        assert not [s for row in now.pack.evidence for s in row.signals if s.name == "contradiction"]
+
     def test_fresh_sources_come_first_where_time_matters(self, opened: OpenEngine) -> None:
         result = ask(opened(), "When does the ferry to Halvard leave now?")
         assert "07:40" in result.answer.splitlines()[0]
@@ -211,6 +226,26 @@ class TestPrivacy:
             assert "quux" not in left.lower()
             assert any(row.source_key.startswith("note:") for row in result.pack.evidence) if result.pack else False
 
+    @pytest.mark.parametrize("may", [False, True])
+    def test_names_in_notes_go_into_queries_only_where_the_user_says_so(
+        self, may: bool, opened: OpenEngine, tmp_path: Path
+    ) -> None:
+        (tmp_path / "own.md").write_text(
+            "# Lens of the Halvard light\n\nThe lens of the lamp of the Halvard light was bought by Quentin Farquhar.\n"
+        )
+        with loopback_internet() as net:
+            engine = opened(net, web_queries_from_notes=may)
+            list(engine.add(tmp_path / "own.md"))
+            ask(engine, LENS, "deep")
+            assert any("Farquhar" in query for query in net.searched) == may
+
+    def test_no_query_is_spent_on_the_same_words_again(self, opened: OpenEngine) -> None:
+        with loopback_internet() as net:
+            net.pages.clear()
+            ask(opened(net), LIT, "deep")
+            plain = [query.strip("?!. ").casefold() for query in net.searched]
+            assert len(plain) == len(set(plain)) > 1
+
     def test_everything_that_left_is_in_the_ledger(self, opened: OpenEngine) -> None:
         with loopback_internet() as net:
             engine = opened(net)
@@ -284,8 +319,13 @@ class TestWithoutAWeb:
         assert {one.problem for one in web_of(result).failed} == {"network_error"}
         assert result.status == "done"
 
-    def test_nothing_at_all_is_said_too(self, opened: OpenEngine) -> None:
+    def test_nothing_at_all_is_said_too(self, opened: OpenEngine, capsys: pytest.CaptureFixture[str]) -> None:
+        from citewell.surfaces.cli.answers import print_answer
+
         result = ask(opened(searxng_url="http://127.0.0.1:9"), LIT)
+        assert result.answer.startswith("Neither what you saved nor what was found on the web answers this directly.")
+        print_answer(result)
+        assert "Neither what you saved nor what was found on the web" in capsys.readouterr().out
         assert (result.status, result.answer_status, result.stop_reason) == ("done", "no_evidence", "no_evidence")
 
     def test_a_disabled_loop_is_one_search_with_snippets(self, opened: OpenEngine) -> None:

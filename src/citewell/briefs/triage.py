@@ -23,6 +23,8 @@ from citewell.synthesis.shown_evidence import inert
 TRIAGE_TOKENS = 1_200
 MOST_TRIAGED = 40
 _SNIPPET_CHARS = 600
+# About the most that a model is shown of all sources together.
+MOST_TRIAGE_CHARS = 2_000 + MOST_TRIAGED * (800 + _SNIPPET_CHARS)
 # Rules alone reject what is this far below the floor; nearer to it a model may speak for it.
 _PREFILTER = 0.15
 _RULES = f"""You judge how far web sources can be relied on as evidence. Do not answer the brief.

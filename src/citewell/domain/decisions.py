@@ -26,6 +26,7 @@ class CostEstimated:
     output_tokens: int
     usd: float | None
     max_cost_usd: float | None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,19 @@ class ModelAsked:
 
 @dataclass(frozen=True, slots=True)
 class CostLimitReached:
+    """A ceiling, in USD or in tokens, leaves no room for the next call."""
+
     name: ClassVar[str] = "cost_limit_reached"
     max_cost_usd: float | None
     spent_usd: float
+    max_tokens: int | None = None
+    spent_tokens: int = 0
+
+    @property
+    def ceiling(self) -> str:
+        """The ceilings that are set, in words."""
+        usd = f"{self.max_cost_usd} USD" if self.max_cost_usd is not None else ""
+        return " and ".join(filter(None, (usd, f"{self.max_tokens} tokens" if self.max_tokens is not None else "")))
 
 
 @dataclass(frozen=True, slots=True)

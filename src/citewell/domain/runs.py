@@ -132,6 +132,8 @@ class Spend:
     cost_usd: float = 0.0
     # Calls whose cost nobody knows: with one of them the whole cost is unknown, not nothing.
     unpriced_calls: int = 0
+    # The most that calls may have used which were given up half-way: what a ceiling in tokens must reckon with.
+    unmetered_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,7 @@ class ModelChoice:
     planner_model: str | None = None
     planner_seconds: float | None = None
     max_cost_usd: float | None = None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,8 @@ class ModelUse:
     max_cost_usd: float | None = None
     max_output_tokens: int = 1_000
     planner_seconds: float = 20.0
+    # What all calls together may use, prompts and output; None: no ceiling.
+    max_tokens: int | None = None
 
     @property
     def writes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 FetchProblem = Literal[
@@ -115,6 +115,10 @@ class WebUse:
     model: str = ""
     # Sources less credible than this are left out, and named.
     credibility_floor: float = 0.3
+    # Whether names in the user's own documents may go into queries.
+    from_notes: bool = False
+    # What each provider searches, by its name.
+    families: dict[str, SourceFamily] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,14 @@ class FailedSource:
 
 
 @dataclass(frozen=True, slots=True)
+class PaperRead:
+    """A page that is a paper, as an academic index knows it."""
+
+    source_key: str
+    paper: PaperFacts
+
+
+@dataclass(frozen=True, slots=True)
 class WebReport:
     """What a run did on the web, for whoever looks at its result."""
 
@@ -159,3 +171,10 @@ class WebReport:
     requests: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    papers: tuple[PaperRead, ...] = ()
+    # Queries sent, one a provider; what came of each page that was asked for, by `read`, `copy` or a class of failure;
+    # rows of evidence, with the corpus's own, before they were weighed against each other and after.
+    searches: int = 0
+    fetches: dict[str, int] = field(default_factory=dict)
+    rows_found: int = 0
+    rows_kept: int = 0

@@ -9,9 +9,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from citewell.domain.web import PaperFacts
 from citewell.exporting.exported import CitedDocument
 from citewell.exporting.plain import one_line, web_address
 
+_RETRACTED = "RETRACTED."
 _TEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -27,23 +29,37 @@ _TEX = {
 
 
 def to_bibtex(documents: Sequence[CitedDocument]) -> str:
-    """One `@online` or `@misc` for each source."""
+    """One `@article`, `@online` or `@misc` for each source."""
     taken: set[str] = set()
     return "\n".join(_bibtex(document, taken) for document in documents)
 
 
 def _bibtex(document: CitedDocument, taken: set[str]) -> str:
-    citation = document.citation
+    citation, paper = document.citation, document.paper or PaperFacts()
+    note = f"{_RETRACTED} {citation.source_key}" if paper.is_retracted else citation.source_key
     fields = {
         "title": _tex(citation.title),
-        "author": "{" + _tex(document.author) + "}" if document.author else "",
-        "year": _year(document.dated),
-        "url": _tex(web_address(citation.url)),
-        "note": _tex(citation.source_key),
+        "author": " and ".join("{" + _tex(author) + "}" for author in _authors(document)),
+        "year": _paper_year(document),
+        "journal": _tex(paper.venue),
+        "doi": _tex(paper.doi),
+        "url": _tex(web_address(citation.url) or web_address(paper.open_access_url)),
+        "note": _tex(note),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    kind = "online" if document.is_web else "misc"
+    kind = "article" if paper.venue else "online" if document.is_web else "misc"
     return "\n".join([f"@{kind}{{{_label(citation.title, taken)},", *lines, "}", ""])
+
+
+def _authors(document: CitedDocument) -> tuple[str, ...]:
+    """Who wrote it: of a paper, as its index has them."""
+    told = document.paper.authors if document.paper is not None else ()
+    return told or ((document.author,) if document.author else ())
+
+
+def _paper_year(document: CitedDocument) -> str:
+    year = document.paper.year if document.paper is not None else None
+    return str(year) if year is not None else _year(document.dated)
 
 
 def _label(title: str, taken: set[str]) -> str:
@@ -68,14 +84,18 @@ def to_ris(documents: Sequence[CitedDocument]) -> str:
 
 
 def _ris(document: CitedDocument) -> str:
-    citation = document.citation
+    citation, paper = document.citation, document.paper or PaperFacts()
     fields = (
-        ("TY", "ELEC" if document.is_web else "GEN"),
+        ("TY", "JOUR" if paper.venue else "ELEC" if document.is_web else "GEN"),
         ("TI", one_line(citation.title)),
-        ("AU", one_line(document.author or "")),
-        ("PY", _year(document.dated)),
+        *(("AU", one_line(author)) for author in _authors(document)),
+        ("PY", _paper_year(document)),
+        ("JO", one_line(paper.venue)),
+        ("DO", one_line(paper.doi)),
         ("UR", web_address(citation.url)),
+        ("L1", web_address(paper.open_access_url)),
         ("ID", one_line(citation.source_key)),
+        ("N1", _RETRACTED if paper.is_retracted else ""),
         ("N1", one_line(citation.quote)),
     )
     lines = [f"{tag}  - {value}" for tag, value in fields if value]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from citewell.domain.answers import Citation
 from citewell.domain.runs import RunResult
+from citewell.domain.web import PaperFacts
 
 ExportForm = Literal["md", "bibtex", "ris", "docx", "pdf"]
 
@@ -20,6 +21,8 @@ class CitedDocument:
     author: str | None = None
     dated: str | None = None
     is_web: bool = False
+    # What an academic index says of it, where it is a paper.
+    paper: PaperFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,25 @@ class ExportedFile:
     content: bytes
 
 
+def papers_of(result: RunResult) -> dict[str, PaperFacts]:
+    """The papers among the sources of a run, by their keys."""
+    read = {one.source_key: one.paper for one in result.web.papers} if result.web is not None else {}
+    items = result.report.items if result.report is not None else ()
+    return read | {item.row.source_key: item.paper for item in items if item.paper is not None}
+
+
 def cited_documents(
-    citations: Sequence[Citation], look_up: Callable[[str], tuple[str | None, str | None]]
+    citations: Sequence[Citation],
+    look_up: Callable[[str], tuple[str | None, str | None]],
+    papers: Mapping[str, PaperFacts] | None = None,
 ) -> tuple[CitedDocument, ...]:
     """Each cited document once, in the order of the citations; `look_up` gives author and date of a key."""
     first: dict[str, Citation] = {}
     for citation in citations:
         first.setdefault(citation.source_key, citation)
+    known = papers or {}
     return tuple(
-        CitedDocument(citation, *look_up(key), is_web=bool(citation.url and citation.url.startswith("http")))
+        CitedDocument(citation, *look_up(key), bool(citation.url and citation.url.startswith("http")), known.get(key))
         for key, citation in first.items()
     )
 

@@ -7,7 +7,7 @@ link is live and no line becomes a heading when the note is opened.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from citewell.domain.answers import CheckedSentence, Citation
 from citewell.exporting.exported import Exportable, ExportedFile
@@ -40,6 +40,7 @@ def conversation_file(conversation_id: str, turns: Sequence[tuple[str, Exportabl
 def _parts(run: Exportable) -> list[str]:
     """A question, its answer, and the sources of it."""
     result = run.result
+    retracted = {one.citation.source_key for one in run.documents if one.paper is not None and one.paper.is_retracted}
     parts = [
         f"# {escape(result.question)}",
         "\n\n".join(_answer(run)) or "No answer was given.",
@@ -48,7 +49,7 @@ def _parts(run: Exportable) -> list[str]:
         lines = [f"- {escape(one.about)}: {escape(' / '.join(one.values))}" for one in result.contradictions]
         parts.append("## Sources disagree\n\n" + "\n".join(lines))
     if result.citations:
-        parts.append("## Sources\n\n" + "\n".join(_source(citation) for citation in result.citations))
+        parts.append("## Sources\n\n" + "\n".join(_source(citation, retracted) for citation in result.citations))
     return parts
 
 
@@ -98,12 +99,13 @@ def _table_line(row: CheckedSentence) -> str:
     return with_note(cells, f"{marks}{flag}")
 
 
-def _source(citation: Citation) -> str:
+def _source(citation: Citation, retracted: Set[str]) -> str:
     places = [
         wikilink(citation.note_path) if citation.note_path else "",
         escape(citation.url) if citation.url else "",
         f"p. {citation.page}" if citation.page is not None else "",
         code(citation.source_key),
+        "**retracted**" if citation.source_key in retracted else "",
     ]
     where = " · ".join(place for place in places if place)
     quoted = [f"   > {escape(line)}".rstrip() for line in citation.quote.splitlines() if line.strip()]

@@ -192,7 +192,7 @@ _STOPS: dict[StopReason, str] = {
     "synthesis_failed": "Writing the answer failed.",
     "verification_failed": "The answer did not pass its checks and was not shown.",
     "planner_failed_deterministic_used": "The planning model failed; the question was planned without it.",
-    "cost_limit_reached": "The run reached its limit of cost.",
+    "cost_limit_reached": "The run reached its limit of cost or tokens.",
     "cancelled": "Somebody cancelled the run.",
     "trace_failed": "The record of the run could not be written.",
 }

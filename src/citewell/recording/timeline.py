@@ -187,8 +187,9 @@ def _model_decision(decision: decided.Decision) -> str:
     match decision:
         case decided.CostEstimated():
             return _cost(decision)
-        case decided.CostLimitReached(max_cost_usd=ceiling, spent_usd=spent):
-            return f"the ceiling of {ceiling} USD leaves no room for the next call ({spent} USD spent): quoting instead"
+        case decided.CostLimitReached(ceiling=ceiling, spent_usd=usd, spent_tokens=tokens):
+            spent = f"{usd} USD" if decision.max_tokens is None else f"{usd} USD and {tokens} tokens"
+            return f"the ceiling of {ceiling} leaves no room for the next call ({spent} spent): quoting instead"
         case decided.ModelAsked(model=model, purpose=purpose, input_tokens=given, max_output_tokens=most):
             return f"asked {code(model)} to {escape(purpose)}: {given} tokens in, {most} out at most"
         case decided.PlannerAsked(model=model, why=why):
@@ -236,6 +237,7 @@ def _merged(accepted: Sequence[str], rejected: Sequence[str]) -> str:
 def _cost(decision: decided.CostEstimated) -> str:
     most = f"at most {decision.usd:.4f} USD" if decision.usd is not None else "a cost nobody knows"
     ceiling = f", ceiling {decision.max_cost_usd} USD" if decision.max_cost_usd is not None else ""
+    ceiling += f", ceiling {decision.max_tokens} tokens" if decision.max_tokens is not None else ""
     return f"estimated {most} in {decision.calls} calls{ceiling}"
 
 

@@ -314,6 +314,8 @@ class SearchWeb:
     seconds: float
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    # The most its reply may have; None: what any reply may have.
+    max_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +327,9 @@ class ReadPage:
     max_bytes: int
     # How much of its text is kept; None: all of it.
     max_chars: int | None = None
+    # Sites that may be read and sites that may not, wherever the address leads.
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +364,8 @@ class AssessWeb:
     tried: tuple[str, ...]
     rows: int
     max_queries: int
+    # Whether names in the user's own documents may be asked for.
+    from_notes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -944,6 +951,12 @@ def action_digest(action: Action) -> str:
         del body["survey"]
     if isinstance(action, ReadPage) and action.max_chars is None:
         del body["max_chars"]
+    if isinstance(action, ReadPage) and not (action.allow or action.deny):
+        del body["allow"], body["deny"]
+    if isinstance(action, AssessWeb) and not action.from_notes:
+        del body["from_notes"]
+    if isinstance(action, SearchWeb) and action.max_bytes is None:
+        del body["max_bytes"]
     if isinstance(action, ComposeSection) and not action.offered:
         del body["offered"]
     if isinstance(action, Extract) and not action.in_sections:

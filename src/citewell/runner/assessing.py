@@ -32,7 +32,7 @@ from citewell.text.urls import site_of
 
 INJECTION = "injection_suspected"
 # How much each thing may move a row: together less than half of what it was found by.
-_CREDIBLE, _FRESH, _CORROBORATED = 0.3, 0.15, 0.1
+_CREDIBLE, _FRESH, _CORROBORATED, _CONTRADICTED = 0.3, 0.15, 0.1, 0.1
 _MOST_NAMES = 3
 _NEEDED_SITES = 2
 
@@ -49,14 +49,20 @@ def assess(asked: AssessWeb) -> WebAssessment:
         for row in asked.found.evidence
         if row.source_key in pages and row.source_key not in out
     ]
-    pack = merged(asked.corpus, asked.found, _corroborated(rows, pages), asked.rows)
+    rows = _corroborated(rows, pages)
+    pack = merged(asked.corpus, asked.found, rows, asked.rows)
     verdict = judge(pack, retries_left=0, expansions_left=0, tried=())
+    disagree = contradictions_in(asked.found.question, pack) if verdict.verdict == "enough_evidence" else ()
+    # Where time matters, that older pages say something else is no reason against a newer one.
+    if disagree and not asked.is_time_bound:
+        pack = merged(asked.corpus, asked.found, _contradicted(rows, disagree), asked.rows)
     sites = _sites_by_concept(pack, pages, asked)
     thin = tuple(name for name, found in sites.items() if 0 < len(found) < _NEEDED_SITES)
-    disputes = _disputes(asked, pack) if asked.is_deep and verdict.verdict == "enough_evidence" else ()
+    disputes = _disputes(disagree) if asked.is_deep else ()
     sufficient, reason = _verdict(asked, verdict, thin, disputes, rows)
     gaps = tuple(dict.fromkeys((*verdict.missing_concepts, *(thin if asked.is_deep else ()), *disputes)))
-    names = () if sufficient else _names(asked, rows)
+    own = asked.corpus.evidence if asked.from_notes else ()
+    names = () if sufficient else _names(asked, (*rows, *own))
     queries = () if sufficient else gap_queries(pack.query_plan, gaps, names, asked.tried, asked.max_queries)
     return WebAssessment(pack, tuple(verdicts.values()), left_out, sufficient, reason, gaps, queries)
 
@@ -118,6 +124,23 @@ def _corroborated(rows: Sequence[EvidenceRow], pages: Mapping[str, PageFacts]) -
     return counted
 
 
+def _contradicted(rows: Sequence[EvidenceRow], found: Sequence[Contradiction]) -> list[EvidenceRow]:
+    """Rows of which independent sources say otherwise lose a little: more the fewer are on their side."""
+    against: dict[str, float] = {}
+    for one in found:
+        whole = sum(side.independent_sources for side in one.stated)
+        for side in one.stated:
+            share = 1 - side.independent_sources / whole if whole else 0.0
+            against |= {key: max(share, against.get(key, 0.0)) for key in side.source_keys}
+    return [_with_loss(row, against[row.source_key]) if row.source_key in against else row for row in rows]
+
+
+def _with_loss(row: EvidenceRow, share: float) -> EvidenceRow:
+    loss = -round(row.score * _CONTRADICTED * share, 6)
+    signal = Signal("contradiction", loss, f"{share:.0%} of independent sources say otherwise")
+    return replace(row, score=round(row.score + loss, 6), signals=(*row.signals, signal))
+
+
 def merged(corpus: ResearchPack, found: ResearchPack, rows: Sequence[EvidenceRow], most: int) -> ResearchPack:
     """The user's evidence and the pages' in one pack, best first; counts are those of both."""
     together = [*corpus.evidence, *rows]
@@ -167,9 +190,8 @@ def _sites_by_concept(pack: ResearchPack, pages: Mapping[str, PageFacts], asked:
     return sites
 
 
-def _disputes(asked: AssessWeb, pack: ResearchPack) -> tuple[str, ...]:
+def _disputes(found: Sequence[Contradiction]) -> tuple[str, ...]:
     """The contradiction check: what an answer would state as disputed while one side has a single voice."""
-    found = contradictions_in(asked.found.question, pack)
     return tuple(
         one.about[:80] for one in found if any(side.independent_sources < _NEEDED_SITES for side in one.stated)
     )

@@ -1,7 +1,8 @@
 """What a run may spend on models: an estimate before it starts, a reservation before each call, what was spent. Pure.
 
-A call is made only if the whole of its prompt and of the output it may give fits under the ceiling, so the ceiling
-holds whatever the model does. Tokens of a prompt are estimated high; what a call really cost is what the provider says.
+A call is made only if the whole of its prompt and of the output it may give fits under the ceilings, in USD and in
+tokens, so they hold whatever the model does. Tokens of a prompt are estimated high; what a call really cost is what the
+provider says.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
+from citewell.domain.decisions import CostLimitReached
 from citewell.domain.runs import ModelCall, ModelUse, Spend
 from citewell.models.tokens import estimate_prompt, estimate_tokens
 from citewell.runner.actions import Ask, AskFailed
@@ -28,29 +30,69 @@ class Estimate:
     usd: float | None
 
 
-def fitted(
-    request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse, reserved_usd: float = 0.0
-) -> ChatRequest | None:
-    """The call with as much output as the ceiling leaves room for; None where it leaves room for too little.
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The most that the calls under way can use."""
 
-    What calls still under way may cost in full is reserved already.
+    usd: float = 0.0
+    tokens: int = 0
+
+
+NOTHING = Reserved()
+
+
+def fitted(
+    request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse, reserved: Reserved = NOTHING
+) -> ChatRequest | None:
+    """The call with as much output as the ceilings leave room for; None where they leave room for too little.
+
+    What calls still under way may use in full is reserved already.
     """
-    if use.max_cost_usd is None:
+    rooms = (_affordable(request, price, spend, use, reserved.usd), _tokens_left(request, spend, use, reserved.tokens))
+    most = min((room for room in rooms if room is not None), default=request.max_output_tokens)
+    if most >= request.max_output_tokens:
         return request
-    if price is None or spend.unpriced_calls:
+    return replace(request, max_output_tokens=most) if most >= LEAST_OUTPUT_TOKENS else None
+
+
+def _affordable(
+    request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse, reserved_usd: float
+) -> int | None:
+    """Tokens of output that the ceiling in USD leaves room for; None where there is no such ceiling."""
+    if use.max_cost_usd is None:
         return None
+    if price is None or spend.unpriced_calls:
+        return 0
     left = use.max_cost_usd - spend.cost_usd - reserved_usd - price.cost(Usage(estimate_prompt(request.messages), 0))
     if price.output_usd <= 0:
-        return request if left >= 0 else None
-    affordable = int(left * 1_000_000 / price.output_usd) if left > 0 else 0
-    if affordable >= request.max_output_tokens:
-        return request
-    return replace(request, max_output_tokens=affordable) if affordable >= LEAST_OUTPUT_TOKENS else None
+        return request.max_output_tokens if left >= 0 else 0
+    return int(left * 1_000_000 / price.output_usd) if left > 0 else 0
 
 
-def reserved(state: RunState) -> float:
-    """The most that the calls under way can cost."""
-    return sum(_worst_cost(action.request, state.request.models) for action in state.open if isinstance(action, Ask))
+def _tokens_left(request: ChatRequest, spend: Spend, use: ModelUse, reserved_tokens: int) -> int | None:
+    """The same of the ceiling in tokens."""
+    if use.max_tokens is None:
+        return None
+    used = spend.tokens + spend.unmetered_tokens + reserved_tokens + estimate_prompt(request.messages)
+    return max(0, use.max_tokens - used)
+
+
+def reserved(state: RunState) -> Reserved:
+    """The most that the calls under way can use."""
+    asked = [action.request for action in state.open if isinstance(action, Ask)]
+    usd = sum(_worst_cost(request, state.request.models) for request in asked)
+    return Reserved(usd, sum(map(worst_tokens, asked)))
+
+
+def worst_tokens(request: ChatRequest) -> int:
+    """The most a call can use: its prompt, and all of the output it may give."""
+    return estimate_prompt(request.messages) + request.max_output_tokens
+
+
+def ceiling_reached(state: RunState) -> CostLimitReached:
+    """What is told where a ceiling leaves no room for the next call."""
+    use, spend = state.request.models, state.spend
+    return CostLimitReached(use.max_cost_usd, spend.cost_usd, use.max_tokens, spend.tokens)
 
 
 def _worst_cost(request: ChatRequest, use: ModelUse) -> float:
@@ -64,8 +106,22 @@ def price_of(request: ChatRequest, use: ModelUse) -> Price | None:
     return prices.get(request.purpose, use.writer_price)
 
 
+@dataclass(frozen=True, slots=True)
+class MoreCalls:
+    """Calls a run may make beside planning, writing and reviewing: how many, what each may use, and its price."""
+
+    calls: int
+    each: Usage
+    price: Price | None
+
+
 def estimate(
-    use: ModelUse, evidence_chars: int, repairs: int, planner_output_tokens: int, reviewer_output_tokens: int
+    use: ModelUse,
+    evidence_chars: int,
+    repairs: int,
+    planner_output_tokens: int,
+    reviewer_output_tokens: int,
+    more: MoreCalls | None = None,
 ) -> Estimate:
     """The most a run can spend, before anything is known but its limits: every call it may make, in full."""
     calls, given, taken, usd = 0, 0, 0, 0.0
@@ -86,6 +142,11 @@ def estimate(
         calls, given, taken = calls + 1, given + read.input_tokens, taken + read.output_tokens
         known = known and use.reviewer_price is not None
         usd += use.reviewer_price.cost(read) if use.reviewer_price else 0.0
+    if more is not None and more.calls:
+        whole = Usage(more.calls * more.each.input_tokens, more.calls * more.each.output_tokens)
+        calls, given, taken = calls + more.calls, given + whole.input_tokens, taken + whole.output_tokens
+        known = known and more.price is not None
+        usd += more.price.cost(whole) if more.price else 0.0
     return Estimate(calls, given, taken, round(usd, 6) if known else None)
 
 
@@ -121,12 +182,13 @@ def dropped_call(request: ChatRequest, price: Price | None) -> ModelCall:
     )
 
 
-def spent(spend: Spend, call: ModelCall) -> Spend:
-    """What is spent with this call too."""
+def spent(spend: Spend, call: ModelCall, unmetered_tokens: int = 0) -> Spend:
+    """What is spent with this call too; of one that was given up, the most it may have used."""
     return replace(
         spend,
         model_calls=spend.model_calls + 1,
         tokens=spend.tokens + call.input_tokens + call.output_tokens,
         cost_usd=round(spend.cost_usd + (call.cost_usd or 0.0), 9),
         unpriced_calls=spend.unpriced_calls + (call.cost_usd is None),
+        unmetered_tokens=spend.unmetered_tokens + unmetered_tokens,
     )

@@ -12,9 +12,11 @@ from citewell.domain.web import WebUse
 from citewell.models.chat import check_model
 from citewell.models.endpoints import EXTRACTIVE, is_hosted
 from citewell.settings import Settings
-from citewell.web.providers.registry import enabled, enabled_names
+from citewell.web.providers.registry import PROVIDERS, enabled, enabled_names
 
 MAX_OUTPUT_TOKENS = 32_000
+# What is reckoned for the reply to a query, in bytes.
+_A_REPLY = 250_000
 
 
 def model_use(
@@ -52,6 +54,7 @@ def model_use(
         max_cost_usd=ceiling,
         max_output_tokens=settings.max_output_tokens,
         planner_seconds=seconds,
+        max_tokens=_most_tokens(settings, choice),
     )
 
 
@@ -79,6 +82,14 @@ def _ceiling(settings: Settings, choice: ModelChoice) -> float | None:
     return settings.max_cost_usd or None
 
 
+def _most_tokens(settings: Settings, choice: ModelChoice) -> int | None:
+    if choice.max_tokens is not None:
+        if not 0 <= choice.max_tokens <= 1_000_000_000:
+            raise BadInput(f"--max-tokens is {choice.max_tokens}.", fix="Give a number of tokens, such as 20000.")
+        return choice.max_tokens
+    return settings.max_tokens or None
+
+
 def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) -> Price | None:
     price = chat(model).price(model)
     if price is None and ceiling is not None:
@@ -100,20 +111,28 @@ def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: 
     # A report reads as much as a deep run; what a model says of its pages is asked in its own steps.
     is_deep = profile in ("deep", "report")
     most_reads = settings.deep_research_max_sources_read if is_deep else settings.chat_research_max_sources_read
+    most_queries = settings.deep_research_max_search_queries if is_deep else settings.chat_research_max_search_queries
     may_loop = settings.agentic_research_deep_enabled if is_deep else settings.agentic_research_chat_enabled
     return WebUse(
         providers=enabled_names(settings),
         loops=may_loop,
         max_loops=settings.deep_research_max_loops if is_deep else settings.chat_research_max_loops,
         max_reads=most_reads,
-        max_queries=settings.deep_research_max_search_queries if is_deep else settings.chat_research_max_search_queries,
-        max_bytes=settings.research_source_max_bytes * max(1, most_reads) * 2,
+        max_queries=most_queries,
+        max_bytes=_most_bytes(settings, most_reads, most_queries),
         fetch_seconds=settings.research_source_fetch_timeout_seconds,
         page_bytes=settings.research_source_max_bytes,
         allow=_sites(settings.web_allow),
         deny=(*_sites(settings.web_deny), *deny),
         model="" if model == EXTRACTIVE else model,
+        from_notes=settings.web_queries_from_notes,
+        families={name: PROVIDERS[name].family for name in enabled_names(settings)},
     )
+
+
+def _most_bytes(settings: Settings, reads: int, queries: int) -> int:
+    """What a run may receive from the web in all; unless it is set, twice what its pages may have, and its searches."""
+    return settings.research_max_bytes or settings.research_source_max_bytes * max(1, reads) * 2 + queries * _A_REPLY
 
 
 def _note_web(settings: Settings) -> WebUse | None:
@@ -128,7 +147,7 @@ def _note_web(settings: Settings) -> WebUse | None:
         max_loops=1,
         max_reads=reads,
         max_queries=2 * MAX_TOPICS,
-        max_bytes=settings.research_source_max_bytes * reads * 2,
+        max_bytes=_most_bytes(settings, reads, 2 * MAX_TOPICS),
         fetch_seconds=min(PAGE_SECONDS, settings.research_source_fetch_timeout_seconds),
         page_bytes=settings.research_source_max_bytes,
         allow=_sites(settings.web_allow),

@@ -48,22 +48,28 @@ from citewell.runner.actions import (
     NoteSeen,
     NotesLinked,
     Observation,
+    PageKept,
     ReadAnswers,
     ReadGiven,
     ReadNote,
+    ReadPage,
     Replied,
     Retrieve,
     Retrieved,
+    SearchWeb,
     SectionWritten,
     SurveyTopic,
     TextsKept,
     TopicBriefed,
     TopicSurveyed,
+    WebFailed,
+    WebSearched,
     WriteSection,
 )
 from citewell.runner.web_effects import WebEffects
 from citewell.synthesis.answerability import with_estimate
 from citewell.text.masking import MaskedStream, Masker
+from citewell.text.urls import host_of
 
 
 class View(Protocol):
@@ -90,6 +96,9 @@ JUDGED_AT_ONCE = 4
 # The same for a reader, which is asked about short passages.
 READ_AT_ONCE = 4
 _log = logging.getLogger("citewell.runner")
+# Pages fail every day: unless somebody wants to read of it, nothing is printed.
+_web_log = logging.getLogger("citewell.web")
+_web_log.addHandler(logging.NullHandler())
 
 
 class Effects:
@@ -138,7 +147,9 @@ class Effects:
             if isinstance(action, WEB_ACTIONS):
                 if self._web is None:
                     raise Unavailable("The web is not wired.")
-                return self._masker.mask_value(await self._web.perform(action))
+                seen = self._masker.mask_value(await self._web.perform(action))
+                _tell_outcome(action, seen)
+                return seen
             return await asyncio.to_thread(self._do_masked, action)
         except CitewellError as error:
             _log.warning("%s failed: %s (%s)", type(action).__name__, self._redact(error.message), error.code)
@@ -287,8 +298,27 @@ def _tell(action: Action) -> None:
             _log.info("asking %s to %s", action.request.model, action.request.purpose)
         case Retrieve():
             _log.info("searching by %d variants", len(action.plan.query_variants))
+        case SearchWeb():
+            _web_log.info("asking %s, %d characters", action.provider, len(action.query))
+        case ReadPage():
+            _web_log.info("reading a page of %s", host_of(action.url))
         case _:
             _log.debug("%s", type(action).__name__)
+
+
+def _tell_outcome(action: Action, seen: Observation) -> None:
+    """What came of a search or a page, for a log: classes and sizes, never what was asked or what it says."""
+    to = action.provider if isinstance(action, SearchWeb) else host_of(getattr(action, "url", ""))
+    match seen:
+        case WebSearched():
+            _web_log.info("%s: %d results, %d bytes", to, len(seen.hits), sum(one.received for one in seen.requests))
+        case PageKept():
+            _web_log.info("%s: %d characters read", to, seen.page.length)
+        case WebFailed():
+            kind = "searching" if isinstance(action, SearchWeb) else "reading"
+            _web_log.warning("%s at %s failed: %s", kind, to, seen.problem)
+        case _:
+            _web_log.debug("%s", type(seen).__name__)
 
 
 def _rounded(score: Entails) -> Entails:

@@ -23,6 +23,8 @@ _OUTCOMES: dict[str, EgressOutcome] = {
     "WebFailed": "failed",
     "ActionFailed": "failed",
 }
+# What the guard refuses before a request is made.
+_UNSENT = ("blocked_url",)
 
 
 def egress_of(events: Sequence[RunEvent]) -> EgressLedger:
@@ -56,9 +58,10 @@ def _entries(event: RunEvent, outcome: EgressOutcome, value: dict[str, Any]) -> 
         size, came = int(one["sent"]), int(one["received"])
         yield EgressEntry(event.at, "page" if is_page else "search", to, purpose, size, outcome, came)
     if not requests:
-        # Nothing is known of what it took: it is told as what was asked.
+        # Refused before anything was sent, or nothing is known of what it took: then it is told as what was asked.
         to = (host_of(str(body["url"])) or "") if is_page else str(body["provider"])
-        size = len(str(body["url"] if is_page else body["query"]).encode("utf-8", "surrogatepass"))
+        asked = str(body["url"] if is_page else body["query"]).encode("utf-8", "surrogatepass")
+        size = 0 if value.get("problem") in _UNSENT else len(asked)
         yield EgressEntry(event.at, "page" if is_page else "search", to, purpose, size, outcome)
 
 

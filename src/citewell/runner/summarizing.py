@@ -143,7 +143,8 @@ class _Work:
         try:
             reply = asyncio.run(writer.chat.chat(request))
         except ChatFailed as error:
-            self._spend = budgets.spent(self._spend, budgets.dropped_call(request, writer.use.writer_price))
+            dropped = budgets.dropped_call(request, writer.use.writer_price)
+            self._spend = budgets.spent(self._spend, dropped, budgets.worst_tokens(request))
             self._failed.append((key, error.message))
             return ""
         self._spend = budgets.spent(self._spend, budgets.call_of(request, reply))

@@ -29,6 +29,7 @@ from citewell.text.urls import host_of
 from citewell.web.guard import Guard, Resolve
 from citewell.web.pages import page_readers
 from citewell.web.providers.registry import PROVIDERS, Enabled, enabled
+from citewell.web.replies import ReplyBytes, ReplyHits, reply_readers
 from citewell.web.searching import WebSearcher
 
 
@@ -59,12 +60,17 @@ class WebAccess:
 
     @cached_property
     def searcher(self) -> WebSearcher:
-        return WebSearcher(self.guard, self.clock)
+        return WebSearcher(self.guard, self.clock, readers=self.reply_readers)
+
+    @cached_property
+    def reply_readers(self) -> WarmReaders[ReplyBytes, ReplyHits]:
+        return reply_readers()
 
     def close(self) -> None:
         """End the readers and close the store, as far as they were opened."""
-        if "readers" in self.__dict__:
-            self.__dict__.pop("readers").close()
+        for name in ("readers", "reply_readers"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
         if "pages" in self.__dict__:
             self.__dict__.pop("pages").store.close()
 

@@ -30,7 +30,7 @@ from citewell.web.guard import FetchFailed, Guard
 from citewell.web.pages import READERS, MakesText, PageReader
 from citewell.web.pages import ReadPage as FetchedPage
 from citewell.web.providers.registry import Enabled
-from citewell.web.searching import SiteRules, WebSearcher
+from citewell.web.searching import MAX_BYTES, SiteRules, WebSearcher
 
 # Keeps a page for as long as the run exists.
 Keep = Callable[[PageFacts], None]
@@ -80,11 +80,13 @@ class WebEffects:
         # What is found will be read: the readers get ready meanwhile.
         await asyncio.to_thread(self._readers.warm, READERS)
         rules = SiteRules(action.allow, action.deny)
-        found = await self._searcher.search(at, action.query, action.limit, action.seconds, rules)
+        most = action.max_bytes if action.max_bytes is not None else MAX_BYTES
+        found = await self._searcher.search(at, action.query, action.limit, action.seconds, rules, most)
         return WebSearched(found.hits, found.requests, found.dropped)
 
     async def _read(self, action: ReadPage) -> Observation:
-        reader = PageReader(self._guard, self._readers, action.seconds, action.max_bytes)
+        permits = SiteRules(action.allow, action.deny).permits
+        reader = PageReader(self._guard, self._readers, action.seconds, action.max_bytes, permits)
         page = await reader.read(action.url)
         if action.max_chars is not None:
             page = replace(page, read=shortened(page.read, action.max_chars))

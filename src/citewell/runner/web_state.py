@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from citewell.domain.web import (
@@ -10,14 +12,18 @@ from citewell.domain.web import (
     LoopStop,
     PageFacts,
     PaperFacts,
+    PaperRead,
     ResearchIntent,
     SearchHit,
     SentRequest,
+    SourceFamily,
     WebReport,
     WebUse,
 )
-from citewell.runner.actions import WebAssessment
+from citewell.runner.actions import Action, ReadPage, SearchWeb, WebAssessment
 from citewell.text.urls import canonical_url
+
+COPY = "a copy of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +66,14 @@ class WebProgress:
     # What a model wants to be asked next.
     suggested: tuple[str, ...] = ()
     asked_model: int = 0
+    # Where it wants to look first.
+    families: tuple[SourceFamily, ...] = ()
     # Set once nothing more is to be gathered: why.
     stop: LoopStop | None = None
     stop_reason: str = ""
     has_snippets: bool = False
+    # Rows of evidence before they were weighed against each other, the corpus's own with them.
+    rows_found: int = 0
     requests: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -84,6 +94,20 @@ class WebProgress:
     def bytes_left(self) -> int:
         return max(0, self.use.max_bytes - self.bytes_received)
 
+    def bytes_free(self, under_way: Iterable[Action]) -> int:
+        """What is left beside all that is under way may still take: so the budget holds whatever comes."""
+        # One byte more tells that a page is larger than it may be.
+        held = sum((one.max_bytes or 0) + 1 for one in under_way if isinstance(one, (SearchWeb, ReadPage)))
+        return max(0, self.bytes_left - held)
+
+    @property
+    def fetches(self) -> dict[str, int]:
+        """What came of each page that was asked for."""
+        counted = Counter(one.problem for one in self.failed if one.source.startswith("http"))
+        counted["read"] = sum("snippet" not in page.flags for page in self.pages)
+        counted["copy"] = sum(one.reason.startswith(COPY) for one in self.left_out)
+        return {name: counted[name] for name in sorted(counted) if counted[name]}
+
     def report(self) -> WebReport:
         """What was done, for the result."""
         weighed = self.assessment
@@ -101,4 +125,9 @@ class WebProgress:
             requests=self.requests,
             bytes_sent=self.bytes_sent,
             bytes_received=self.bytes_received,
+            papers=tuple(PaperRead(*one) for one in self.papers),
+            searches=self.sent,
+            fetches=self.fetches,
+            rows_found=self.rows_found,
+            rows_kept=len(weighed.pack.evidence) if weighed else 0,
         )

@@ -52,8 +52,8 @@ def decision_line(decision: decided.Decision) -> str | None:
             return f"passages are chosen without the reader: {why}"
         case decided.RepairAsked(faults=faults):
             return f"asking for a repair: {'; '.join(faults)[:200]}"
-        case decided.CostLimitReached(max_cost_usd=ceiling):
-            return f"the ceiling of {ceiling} USD is reached: quoting instead"
+        case decided.CostLimitReached(ceiling=ceiling):
+            return f"the ceiling of {ceiling} is reached: quoting instead"
         case decided.AnswerVerified(failed_gates=failed) if failed:
             return f"failed: {', '.join(failed)}"
         case decided.GatheringEnded(why=why) | decided.WritingEnded(why=why):

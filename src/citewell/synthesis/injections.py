@@ -19,7 +19,7 @@ from citewell.text.unseen import UNSEEN
 
 MOST_SHOWN = 5
 _MOST_CHARS = 400_000
-_MOST_PASSAGE = 600
+_MOST_PASSAGE, _OVERLAP = 600, 200
 _TAG_CHARACTERS = re.compile("[\U000e0000-\U000e007f]")
 # How an order to a program differs from advice to a reader: it speaks of fetching, writing, tools or citations.
 _ORDERS = re.compile(
@@ -65,6 +65,9 @@ def _found(text: str) -> Iterator[str]:
     # Letters written with tag characters are invisible to a reader and plain to a model.
     spoken = _TAG_CHARACTERS.sub(lambda match: chr(ord(match[0]) - 0xE0000) if ord(match[0]) > 0xE001F else "", text)
     for start, end in sentences(spoken):
-        passage = spoken[start:end][:_MOST_PASSAGE]
-        if is_instruction(passage) or _ORDERS.search(folded_text(passage)):
-            yield " ".join(UNSEEN.sub("", passage).split())[:200]
+        # A sentence without end is looked through piece by piece, each with some of the one before.
+        for at in range(start, max(start + 1, end - _OVERLAP), _MOST_PASSAGE - _OVERLAP):
+            passage = spoken[at : min(end, at + _MOST_PASSAGE)]
+            if is_instruction(passage) or _ORDERS.search(folded_text(passage)):
+                yield " ".join(UNSEEN.sub("", passage).split())[:200]
+                break

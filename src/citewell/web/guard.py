@@ -5,9 +5,11 @@
 2. A name is resolved once a request. If any of its addresses is not public (`text/addresses.py`), none is dialled; else
    those that were checked are, and no other.
 3. Redirects are followed by hand, three at most, each under all of these rules; never from https to http. `Refresh`
-   headers and tags in pages are not followed. Headers a caller gives go to the first origin only.
+   headers and tags in pages are not followed. Headers a caller gives go to the first origin only. Where a caller names
+   sites, no hop leads to another (`permits`).
 4. One deadline for everything: looking up, connecting, waiting, reading. Bytes are counted as they come and again as
-   they are unpacked; both have the same limit. gzip and deflate are unpacked, once; anything else is refused.
+   they are unpacked; both have the same limit, and no more is taken of the network. gzip and deflate are unpacked,
+   once; anything else is refused.
 5. No proxy, cookie, or credential of the environment is used.
 6. What is refused, closed and filtered look alike to whoever asks, and no address is told.
 7. Exceptions are explicit: `allow` (the setting CITEWELL_FETCH_ALLOW) names `host:port` pairs that may be anywhere, and
@@ -115,6 +117,8 @@ class Wanted:
     body: bytes = b""
     configured: str = ""
     most_redirects: int = MOST_REDIRECTS
+    # Which addresses may be asked, by the sites a person allows and denies; None: any.
+    permits: Callable[[str], bool] | None = None
 
 
 class Guard:
@@ -140,6 +144,8 @@ class Guard:
         first = place = checked_place(wanted.url)
         url = wanted.url
         for _ in range(wanted.most_redirects + 1):
+            if wanted.permits is not None and not wanted.permits(f"{place.scheme}://{_shown_host(place)}{place.path}"):
+                raise FetchFailed("blocked_url", "the site is not one that may be read")
             own = place.origin == first.origin
             addresses = await self._addresses(place, wanted.configured)
             came = await self._exchange(place, addresses, wanted, sent, with_headers=own)
@@ -171,10 +177,11 @@ class Guard:
         headers = _headers(place, wanted, with_headers=with_headers)
         # A redirect asks again without what was posted: it is meant for one place only.
         method, body = (wanted.method, wanted.body) if not sent else ("GET", b"")
+        taken = _Taken(wanted.max_bytes)
         connection = httpcore2.AsyncHTTPConnection(
             httpcore2.Origin(place.scheme.encode(), place.host.strip("[]").encode(), place.port),
             ssl_context=_certificates() if place.scheme == "https" else None,
-            network_backend=_Pinned(place, addresses),
+            network_backend=_Pinned(place, addresses, taken),
         )
         url = httpcore2.URL(
             scheme=place.scheme.encode(),
@@ -183,7 +190,6 @@ class Guard:
             target=place.path.encode(),
         )
         size = len(place.path) + sum(len(name) + len(value) + 4 for name, value in headers) + len(body)
-        taken = _Taken(wanted.max_bytes)
         try:
             request = httpcore2.Request(method, url, headers=headers, content=body)
             response = await connection.handle_async_request(request)
@@ -231,6 +237,11 @@ class _Taken:
         self._unpacked = 0
         self._unpacker: Any = None
 
+    @property
+    def room(self) -> int:
+        """What may be asked of the network at once: as much as may still come, and a byte that tells there is more."""
+        return max(1, self._max - self.raw + 1)
+
     def unpacker(self, encoding: str) -> Callable[[bytes], bytes]:
         named = encoding.strip().lower()
         if named in ("gzip", "x-gzip"):
@@ -266,16 +277,39 @@ class _Taken:
 class _Pinned(httpcore2.AsyncNetworkBackend):
     """Dials the addresses that were checked, one after the other, whatever name the request is for."""
 
-    def __init__(self, place: Place, addresses: Sequence[str]) -> None:
-        self._place, self._addresses = place, addresses
+    def __init__(self, place: Place, addresses: Sequence[str], taken: _Taken) -> None:
+        self._place, self._addresses, self._taken = place, addresses, taken
         self._inner = httpcore2.AnyIOBackend()
 
     async def connect_tcp(self, host: str, port: int, *args: Any, **options: Any) -> Any:
         assert (host, port) == (self._place.host.strip("[]"), self._place.port)
         for address in self._addresses[:-1]:
             with contextlib.suppress(httpcore2.NetworkError, httpcore2.TimeoutException):
-                return await self._inner.connect_tcp(address, port, **{**options, "timeout": _SECONDS_AN_ADDRESS})
-        return await self._inner.connect_tcp(self._addresses[-1], port, *args, **options)
+                found = await self._inner.connect_tcp(address, port, **{**options, "timeout": _SECONDS_AN_ADDRESS})
+                return _Bounded(found, self._taken)
+        return _Bounded(await self._inner.connect_tcp(self._addresses[-1], port, *args, **options), self._taken)
+
+
+class _Bounded(httpcore2.AsyncNetworkStream):
+    """A connection of which no more is taken at once than may still come: a body without end is cut at its limit."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, taken: _Taken) -> None:
+        self._inner, self._taken = inner, taken
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return await self._inner.read(min(max_bytes, self._taken.room), timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Bounded(await self._inner.start_tls(*args, **options), self._taken)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
 
 
 def checked_place(url: str) -> Place:

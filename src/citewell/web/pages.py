@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,15 +46,24 @@ def page_readers(size: int = READERS) -> WarmReaders[PageBytes, PageText]:
 class PageReader:
     """Fetches and reads pages."""
 
-    def __init__(self, guard: Guard, readers: MakesText, seconds: float, max_bytes: int) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        readers: MakesText,
+        seconds: float,
+        max_bytes: int,
+        permits: Callable[[str], bool] | None = None,
+    ) -> None:
         self._guard = guard
         self._readers = readers
         self._seconds = seconds
         self._max_bytes = max_bytes
+        self._permits = permits
 
     async def read(self, url: str) -> ReadPage:
         """The page at an address; raises FetchFailed with its class."""
-        fetched = await self._guard.fetch(Wanted(url, self._seconds, self._max_bytes, _ACCEPTED))
+        wanted = Wanted(url, self._seconds, self._max_bytes, _ACCEPTED, permits=self._permits)
+        fetched = await self._guard.fetch(wanted)
         page = PageBytes(fetched.body, _type_of(fetched), fetched.final_url, fetched.charset, READ_SECONDS)
         try:
             made = await self._made(page)

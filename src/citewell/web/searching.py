@@ -14,9 +14,10 @@ from email.utils import parsedate_to_datetime
 from citewell.domain.ports import Clock
 from citewell.domain.web import SearchHit, SentRequest
 from citewell.text.urls import canonical_url, host_of, is_of_site
-from citewell.web.guard import FetchFailed, Guard, Wanted
-from citewell.web.providers.contract import BadReply
+from citewell.web.guard import FetchFailed, Guard, Request, Wanted
+from citewell.web.providers.contract import ProviderRequest
 from citewell.web.providers.registry import Enabled
+from citewell.web.replies import ReadsReplies, ReplyBytes, hits_of
 
 MAX_BYTES = 3_000_000
 # Longer than this a provider is not waited for: the run has its own deadline.
@@ -34,8 +35,8 @@ class SiteRules:
     deny: tuple[str, ...] = ()
 
     def permits(self, url: str) -> bool:
-        host = host_of(url)
-        if host is None or any(is_of_site(host, site) for site in self.deny):
+        host = (host_of(url) or "").rstrip(".")
+        if not host or any(is_of_site(host, site) for site in self.deny):
             return False
         return not self.allow or any(is_of_site(host, site) for site in self.allow)
 
@@ -52,28 +53,35 @@ class Found:
 class WebSearcher:
     """Asks providers."""
 
-    def __init__(self, guard: Guard, clock: Clock, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self, guard: Guard, clock: Clock, sleep: Sleep = asyncio.sleep, readers: ReadsReplies | None = None
+    ) -> None:
         self._guard = guard
         self._clock = clock
         self._sleep = sleep
+        self._readers = readers
         self._next: dict[str, float] = {}
 
-    async def search(self, at: Enabled, query: str, limit: int, seconds: float, rules: SiteRules) -> Found:
-        """What a provider finds; raises FetchFailed, with the class of what went wrong."""
-        sent: list[SentRequest] = []
-        body = await self._asked(at, query, limit, seconds, sent)
+    async def search(
+        self, at: Enabled, query: str, limit: int, seconds: float, rules: SiteRules, max_bytes: int = MAX_BYTES
+    ) -> Found:
+        """What a provider finds; raises FetchFailed, with the class of what went wrong and every request it took."""
+        sent: list[Request] = []
         try:
-            hits = list(at.provider.hits(body))
-        except BadReply as error:
-            message = f"{at.provider.name} answered in a form nobody knows: {error}"
-            raise FetchFailed("parse_error", message) from None
+            body = await self._asked(at, at.provider.request(at.access, query, limit), seconds, max_bytes, sent)
+            hits = await self._read(at, body)
+        except FetchFailed as failed:
+            failed.requests = tuple(sent)
+            raise
         kept = list(_permitted(hits, rules))
-        return Found(tuple(kept[: limit + _SPARE]), tuple(sent), len(hits) - len(kept))
+        requests = tuple(SentRequest(one.host, one.sent, one.received) for one in sent)
+        return Found(tuple(kept[: limit + _SPARE]), requests, len(hits) - len(kept))
 
-    async def _asked(self, at: Enabled, query: str, limit: int, seconds: float, sent: list[SentRequest]) -> bytes:
-        request = at.provider.request(at.access, query, limit)
+    async def _asked(
+        self, at: Enabled, request: ProviderRequest, seconds: float, max_bytes: int, sent: list[Request]
+    ) -> bytes:
         wanted = Wanted(
-            *(request.url, seconds, MAX_BYTES),
+            *(request.url, seconds, min(max_bytes, MAX_BYTES)),
             method=request.method,
             headers=request.headers,
             body=request.body,
@@ -84,7 +92,7 @@ class WebSearcher:
             try:
                 fetched = await self._guard.fetch(wanted)
             except FetchFailed as failed:
-                sent += [SentRequest(one.host, one.sent, one.received) for one in failed.requests]
+                sent += failed.requests
                 wait = self._wait(failed)
                 if is_last or wait is None:
                     raise FetchFailed(
@@ -92,9 +100,15 @@ class WebSearcher:
                     ) from None
                 await self._sleep(wait)
                 continue
-            sent += [SentRequest(one.host, one.sent, one.received) for one in fetched.requests]
+            sent += fetched.requests
             return fetched.body
         raise AssertionError("unreachable")
+
+    async def _read(self, at: Enabled, body: bytes) -> tuple[SearchHit, ...]:
+        read = await asyncio.to_thread(hits_of, ReplyBytes(at.provider.name, body), self._readers)
+        if read.problem:
+            raise FetchFailed("parse_error", f"{at.provider.name} {read.problem}")
+        return read.hits
 
     async def _turn(self, at: Enabled) -> None:
         """Wait until this provider may be asked again; whoever comes meanwhile queues behind."""

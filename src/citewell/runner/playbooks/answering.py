@@ -17,7 +17,6 @@ from citewell.domain.decisions import (
     AnswerReviewed,
     AnswerVerified,
     ClaimsScored,
-    CostLimitReached,
     Decision,
     EvidencePrepared,
     JudgeFailed,
@@ -168,8 +167,7 @@ def _asked(request: ChatRequest) -> ModelAsked:
 def _at_ceiling(state: RunState) -> Transition:
     """The ceiling leaves no room for the call: quote what there is, and say that it is not all."""
     ended = replace(state, finishing="cost_limit_reached", warnings=(*state.warnings, "incomplete"))
-    decision = CostLimitReached(state.request.models.max_cost_usd, state.spend.cost_usd)
-    return replace(_extract(ended), decisions=(decision,))
+    return replace(_extract(ended), decisions=(budgets.ceiling_reached(state),))
 
 
 def replied(state: RunState, request: ChatRequest, reply: ChatReply) -> Transition:
@@ -391,7 +389,8 @@ def stop_reason(state: RunState) -> StopReason:
         return state.finishing
     if state.draft is None or state.draft.refused:
         return "no_evidence"
-    if state.web is not None and state.web.stop == "budget_exhausted" and not state.finish_requested:
+    # A loop that failed did so while it gathered: what there is without it is weak evidence.
+    if state.web is not None and state.web.stop in ("budget_exhausted", "error") and not state.finish_requested:
         return "weak_evidence_budget_exhausted"
     if state.request.goal == "synthesis" or (state.judgements and state.judgements[-1].verdict == "enough_evidence"):
         return "enough_evidence"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from citewell.domain.chat import ChatReply
+from citewell.domain.chat import ChatReply, Usage
 from citewell.domain.decisions import (
     ActionGivenUp,
     CostEstimated,
@@ -25,9 +25,10 @@ from citewell.domain.decisions import (
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan, Variant
 from citewell.domain.runs import Failure, JudgeResult, StopReason
+from citewell.models.tokens import estimate_tokens
 from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
 from citewell.planning import planner
-from citewell.runner import budgets
+from citewell.runner import budgets, web_evaluator
 from citewell.runner.actions import (
     STAGE_TIMEOUT,
     Action,
@@ -111,11 +112,21 @@ def opening(state: RunState) -> Transition:
 
 def _estimated_cost(state: RunState) -> Iterator[CostEstimated]:
     """The most the models of this run can cost, before any of them is asked."""
-    use = state.request.models
-    if use.writes or use.planner:
+    use, advice = state.request.models, _advice(state)
+    if use.writes or use.planner or advice is not None:
         chars, repairs = state.request.max_evidence_chars, state.budget.repairs
-        most = budgets.estimate(use, chars, repairs, planner.MAX_OUTPUT_TOKENS, review.MAX_OUTPUT_TOKENS)
-        yield CostEstimated(most.calls, most.input_tokens, most.output_tokens, most.usd, use.max_cost_usd)
+        most = budgets.estimate(use, chars, repairs, planner.MAX_OUTPUT_TOKENS, review.MAX_OUTPUT_TOKENS, advice)
+        given, taken = most.input_tokens, most.output_tokens
+        yield CostEstimated(most.calls, given, taken, most.usd, use.max_cost_usd, use.max_tokens)
+
+
+def _advice(state: RunState) -> budgets.MoreCalls | None:
+    """What a model may be asked before and between rounds on the web."""
+    web = state.request.web
+    if web is None or not (web.providers and web.loops and web.model) or state.request.goal != "answer":
+        return None
+    each = Usage(estimate_tokens("x" * web_evaluator.MOST_PROMPT_CHARS), web_evaluator.MAX_OUTPUT_TOKENS)
+    return budgets.MoreCalls(web.max_loops + 1, each, state.request.models.evaluator_price)
 
 
 def observed(state: RunState, observation: Observation, action: Action) -> Transition:
@@ -359,7 +370,8 @@ def _ask_failed(state: RunState, seen: AskFailed, pending: Action) -> Transition
 def given_up(state: RunState, pending: Ask) -> RunState:
     """A call nobody waits for any longer: counted, its cost unknown unless the model is free."""
     call = budgets.dropped_call(pending.request, budgets.price_of(pending.request, state.request.models))
-    return replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
+    spend = budgets.spent(state.spend, call, budgets.worst_tokens(pending.request))
+    return replace(state, spend=spend, calls=(*state.calls, call))
 
 
 def end_gathering(state: RunState) -> Transition:

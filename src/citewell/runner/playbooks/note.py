@@ -15,7 +15,6 @@ from citewell.domain.answers import Draft, Verification
 from citewell.domain.chat import ChatReply, ChatRequest
 from citewell.domain.decisions import (
     ActionGivenUp,
-    CostLimitReached,
     Decision,
     ModelAsked,
     NoteWritten,
@@ -153,7 +152,7 @@ def _topics(state: RunState, error: str = "") -> Transition:
     )
     request = _fitted(state, wanted)
     if request is None:
-        return Transition(_at_ceiling(state), (ExtractTopics(note, task.focus),), (_ceiling(state),))
+        return Transition(_at_ceiling(state), (ExtractTopics(note, task.focus),), (budgets.ceiling_reached(state),))
     asked = replace(state, note=replace(state.note, topics_asked=state.note.topics_asked + 1))
     return Transition(asked, (Ask(request),), (_asked(request),))
 
@@ -293,7 +292,7 @@ def _write_whole(state: RunState, work: list[TopicWork]) -> Transition:
     whole = TopicWork(NoteTopic(title), title, work[0].plan, prepared=prepared)
     request = _fitted(state, _write_request(state, whole, work, 2))
     if request is None:
-        return _write_each(_at_ceiling(state), work).after(_ceiling(state))
+        return _write_each(_at_ceiling(state), work).after(budgets.ceiling_reached(state))
     after = replace(state, note=replace(state.note, whole=whole))
     return Transition(after, (Ask(request),), (_asked(request),))
 
@@ -311,7 +310,7 @@ def _write_each(state: RunState, work: list[TopicWork]) -> Transition:
             continue
         if _model_writes(state):
             state = _at_ceiling(state)
-            decisions.append(_ceiling(state))
+            decisions.append(budgets.ceiling_reached(state))
         actions.append(_quote(state, one))
     return Transition(state, tuple(actions), tuple(decisions))
 
@@ -621,14 +620,11 @@ def _at_ceiling(state: RunState) -> RunState:
     return _warned(replace(state, finishing="cost_limit_reached"), "incomplete")
 
 
-def _ceiling(state: RunState) -> CostLimitReached:
-    return CostLimitReached(state.request.models.max_cost_usd, state.spend.cost_usd)
-
-
 def _given_up(state: RunState, action: Ask) -> RunState:
     """A call nobody waits for any longer: counted, its cost unknown unless the model is free."""
     call = budgets.dropped_call(action.request, budgets.price_of(action.request, state.request.models))
-    return replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
+    spend = budgets.spent(state.spend, call, budgets.worst_tokens(action.request))
+    return replace(state, spend=spend, calls=(*state.calls, call))
 
 
 def _without_calls(state: RunState) -> RunState:

@@ -20,7 +20,15 @@ from citewell.evidence.credibility import credibility
 from citewell.recording.markdown import web_link
 from citewell.runner.actions import Action, PageKept, RankPages, ReadPage, SearchWeb, WebFailed, WebSearched
 from citewell.runner.assessing import INJECTION, merged, why_left_out
-from citewell.runner.playbooks.web_reading import LEAST_SECONDS, SHARE_OF_TIME, name_of, same_as
+from citewell.runner.playbooks.web_reading import (
+    LEAST_BYTES,
+    LEAST_SECONDS,
+    SHARE_OF_TIME,
+    name_of,
+    page_bytes,
+    same_as,
+    search_bytes,
+)
 from citewell.runner.state import RunState, TopicWork
 from citewell.runner.web_state import Candidate, WebProgress
 from citewell.synthesis.checking.tokens import content_stems
@@ -72,8 +80,10 @@ def searches(
         return state, (), ()
     use = state.web.use
     pairs = [(provider, query) for provider in use.providers for query in queries][: use.max_queries]
+    begun, reply_bytes = search_bytes(state.web, state.open, len(pairs))
+    pairs = pairs[:begun]
     seconds = round(max(LEAST_SECONDS, min(_SEARCH_SECONDS, _time_left(state) * SHARE_OF_TIME)), 3)
-    sent = tuple(SearchWeb(*pair, HITS_A_TOPIC, seconds, use.allow, use.deny) for pair in pairs)
+    sent = tuple(SearchWeb(*pair, HITS_A_TOPIC, seconds, use.allow, use.deny, reply_bytes) for pair in pairs)
     web = replace(state.web, loop=1, queries=queries, sent=len(sent))
     after = replace(state, web=web, queries_tried=(*state.queries_tried, *queries))
     return after, sent, (WebRoundBegun(1, 1, queries, use.providers),)
@@ -118,8 +128,10 @@ def next_reads(state: RunState) -> tuple[RunState, tuple[ReadPage, ...]]:
         state, wanted = _reads_for(state, one)
         under_way = {action.url for action in state.open if isinstance(action, ReadPage)}
         for candidate in wanted:
-            if candidate.hit.url not in under_way:
-                reads.setdefault(candidate.name, _read(state, candidate))
+            most = page_bytes(_web(state), (*state.open, *reads.values()))
+            # What there are no bytes for now waits for what is under way; if nothing is, it is not read.
+            if most and candidate.hit.url not in under_way and candidate.name not in reads:
+                reads[candidate.name] = _read(state, candidate, most)
     return state, tuple(reads.values())
 
 
@@ -128,7 +140,7 @@ def _reads_for(state: RunState, work: TopicWork) -> tuple[RunState, list[Candida
     while not (waited := [name for name in work.tried if name not in state.note.fetched]):
         room = min(PAGES_A_TOPIC - len(pages_of(state, work)), _ATTEMPTS - len(work.tried))
         fresh = [one for one in ordered(state, work) if one.name not in work.tried][: max(0, room)]
-        if not fresh or _web(state).bytes_left == 0:
+        if not fresh or _web(state).bytes_left < LEAST_BYTES:
             return state, []
         work = replace(work, tried=(*work.tried, *(one.name for one in fresh)))
         same = tuple(work if one.query == work.query else one for one in state.note.work)
@@ -141,11 +153,10 @@ def _is_waited_for(state: RunState, candidate: Candidate, by: TopicWork) -> bool
     return any(candidate.name in one.tried for one in state.note.work if one.query != by.query)
 
 
-def _read(state: RunState, candidate: Candidate) -> ReadPage:
-    web = _web(state)
-    seconds = max(LEAST_SECONDS, min(web.use.fetch_seconds, _time_left(state) * SHARE_OF_TIME))
-    most = min(web.use.page_bytes, max(1, web.bytes_left))
-    return ReadPage(candidate.hit.url, round(seconds, 3), most, PAGE_CHARS)
+def _read(state: RunState, candidate: Candidate, most: int) -> ReadPage:
+    seconds = max(LEAST_SECONDS, min(_web(state).use.fetch_seconds, _time_left(state) * SHARE_OF_TIME))
+    use = _web(state).use
+    return ReadPage(candidate.hit.url, round(seconds, 3), most, PAGE_CHARS, use.allow, use.deny)
 
 
 def page_kept(state: RunState, action: ReadPage, seen: PageKept) -> tuple[RunState, tuple[Decision, ...]]:

@@ -13,15 +13,14 @@ from dataclasses import replace
 
 from citewell.briefs.planning import PLAN_TOKENS, LlmQueryPlanner, topics_of
 from citewell.briefs.quoting import QuotedQuery
-from citewell.briefs.triage import HybridCredibilityTriage
+from citewell.briefs.triage import MOST_TRIAGE_CHARS, TRIAGE_TOKENS, HybridCredibilityTriage
 from citewell.briefs.writing import report_request
 from citewell.domain.answers import PreparedSynthesis
 from citewell.domain.briefs import ReportPlan
-from citewell.domain.chat import ChatReply, ChatRequest
+from citewell.domain.chat import ChatReply, ChatRequest, Usage
 from citewell.domain.decisions import (
     ActionGivenUp,
     CostEstimated,
-    CostLimitReached,
     Decision,
     DuplicatesDropped,
     EvidenceFound,
@@ -37,7 +36,7 @@ from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Failure
 from citewell.domain.surveys import TopicSurvey
 from citewell.domain.web import FetchProblem
-from citewell.models.tokens import estimate_prompt
+from citewell.models.tokens import estimate_prompt, estimate_tokens
 from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
@@ -121,8 +120,13 @@ def _estimated_cost(state: RunState) -> tuple[CostEstimated, ...]:
     if not use.writes:
         return ()
     chars, repairs = state.request.max_evidence_chars, state.budget.repairs
-    most = budgets.estimate(use, chars, repairs, PLAN_TOKENS, review.MAX_OUTPUT_TOKENS)
-    return (CostEstimated(most.calls, most.input_tokens, most.output_tokens, most.usd, use.max_cost_usd),)
+    each = Usage(estimate_tokens("x" * MOST_TRIAGE_CHARS), TRIAGE_TOKENS)
+    # A report is longer than an answer.
+    written = replace(use, max_output_tokens=2 * use.max_output_tokens)
+    triage = budgets.MoreCalls(1 if task_of(state).triage == "hybrid" else 0, each, use.writer_price)
+    most = budgets.estimate(written, chars, repairs, PLAN_TOKENS, review.MAX_OUTPUT_TOKENS, triage)
+    given, taken = most.input_tokens, most.output_tokens
+    return (CostEstimated(most.calls, given, taken, most.usd, use.max_cost_usd, use.max_tokens),)
 
 
 def observed(state: RunState, observation: Observation, action: Action) -> Transition:
@@ -191,7 +195,9 @@ def _plan(state: RunState, error: str = "") -> Transition:
     wanted = LlmQueryPlanner().request(task.brief, use.planner, seconds, unreadable)
     request = budgets.fitted(wanted, use.planner_price, state.spend, use, budgets.reserved(state))
     if request is None:
-        return Transition(warned(state, "planner_failed_deterministic_used"), (by_rules,), (_ceiling(state),))
+        return Transition(
+            warned(state, "planner_failed_deterministic_used"), (by_rules,), (budgets.ceiling_reached(state),)
+        )
     asked = with_progress(state, replace(progress, planner_asked=progress.planner_asked + 1))
     return Transition(asked, (Ask(request),), (_asked(request),))
 
@@ -435,7 +441,7 @@ def _write(state: RunState, live: list[QueryWork]) -> Transition:
     request = budgets.fitted(wanted, use.writer_price, after.spend, use, budgets.reserved(after))
     if request is None:
         limited = warned(replace(after, finishing="cost_limit_reached"), "incomplete")
-        return Transition(limited, (_quote(limited),), (told, _ceiling(state)))
+        return Transition(limited, (_quote(limited),), (told, budgets.ceiling_reached(state)))
     return Transition(replace(after, write_request=request), (Ask(request),), (told, _asked(request)))
 
 
@@ -636,7 +642,3 @@ def _seconds(state: RunState, most: float = 600.0) -> float:
 
 def _asked(request: ChatRequest) -> ModelAsked:
     return ModelAsked(request.model, request.purpose, estimate_prompt(request.messages), request.max_output_tokens)
-
-
-def _ceiling(state: RunState) -> CostLimitReached:
-    return CostLimitReached(state.request.models.max_cost_usd, state.spend.cost_usd)

@@ -140,6 +140,9 @@ def _of_search(progress: ReportProgress, action: SearchWeb) -> tuple[Family, int
 def web_failed(state: RunState, action: SearchWeb | ReadPage, seen: WebFailed) -> tuple[RunState, tuple[Decision, ...]]:
     """A search or a page that came to nothing: told, and the next candidate has its place."""
     progress = progress_of(state)
+    received = progress.bytes_received + sum(one.received for one in seen.requests)
+    progress = replace(progress, bytes_received=received)
+    state = with_progress(state, progress)
     if isinstance(action, ReadPage):
         told = SourceTurnedAway(action.url, f"{seen.problem}: {seen.message}")
         return warned(state, "web_page_failed"), (told,)
@@ -161,13 +164,16 @@ def next_reads(state: RunState) -> tuple[RunState, tuple[Action, ...]]:
     """The next pages to read: the best of every search first, as many as may still be read."""
     progress, use = progress_of(state), _web(state)
     room = min(use.max_reads - len(progress.pages), use.max_reads * ATTEMPTS_A_READ - progress.attempts)
-    if room <= 0 or is_late(state) or progress.bytes_received >= use.max_bytes:
+    held = sum(one.max_bytes for one in state.open if isinstance(one, ReadPage))
+    room = min(room, (use.max_bytes - progress.bytes_received - held) // use.page_bytes)
+    if room <= 0 or is_late(state):
         return state, ()
     ordered = sorted(progress.candidates, key=lambda one: (one.place, one.sub_query))
     chosen = ordered[:room]
     seconds = round(max(LEAST_SECONDS, min(use.fetch_seconds, time_left(state) * SHARE_OF_TIME)), 3)
     after = replace(progress, candidates=tuple(ordered[room:]), attempts=progress.attempts + len(chosen))
-    return with_progress(state, after), tuple(ReadPage(one.hit.url, seconds, use.page_bytes) for one in chosen)
+    sites = (None, use.allow, use.deny)
+    return with_progress(state, after), tuple(ReadPage(one.hit.url, seconds, use.page_bytes, *sites) for one in chosen)
 
 
 def page_kept(state: RunState, action: ReadPage, seen: PageKept) -> tuple[RunState, tuple[Decision, ...]]:

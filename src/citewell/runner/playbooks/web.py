@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from citewell.domain.answers import Draft
 from citewell.domain.chat import ChatReply
 from citewell.domain.decisions import (
     ActionGivenUp,
@@ -28,9 +29,9 @@ from citewell.domain.decisions import (
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import Failure
-from citewell.domain.web import FailedSource, FetchProblem, LeftOut, LoopStop, SearchHit
+from citewell.domain.web import FailedSource, FetchProblem, LeftOut, LoopStop, PageFacts, SearchHit
 from citewell.packs.topic_brief import with_brief
-from citewell.planning.web_queries import first_queries, intents_of, is_time_bound
+from citewell.planning.web_queries import distinct, first_queries, intents_of, is_time_bound
 from citewell.runner import budgets
 from citewell.runner.actions import (
     Action,
@@ -38,6 +39,7 @@ from citewell.runner.actions import (
     AskFailed,
     AssessWeb,
     BriefTopic,
+    Drafted,
     KeepSnippets,
     Observation,
     PageKept,
@@ -60,6 +62,7 @@ from citewell.runner.playbooks import local, planning_steps
 from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.playbooks.web_reading import (
     ATTEMPTS_A_READ,
+    LEAST_BYTES,
     LEAST_SECONDS,
     SHARE_OF_TIME,
     counts,
@@ -69,11 +72,15 @@ from citewell.runner.playbooks.web_reading import (
     pages_read,
     room_for,
     same_as,
+    search_bytes,
 )
 from citewell.runner.state import RunState
 from citewell.runner.web_evaluator import evaluator_request, read_advice
-from citewell.runner.web_state import Candidate, WebProgress
+from citewell.runner.web_state import COPY, Candidate, WebProgress
+from citewell.synthesis.lead_ins import NOT_FOUND
 
+RETRACTED = "retracted_source"
+_NEITHER = "Neither what you saved nor what was found on the web answers this directly."
 HITS_A_QUERY = 10
 _SEARCH_SECONDS = 8.0
 _EVALUATOR_SHARE = 0.15
@@ -131,15 +138,21 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
         case WebFailed():
             return _web_failed(state, action, observation)
         case SnippetsKept(pages=pages):
-            web = replace(_web(state), pages=(*_web(state).pages, *pages), has_snippets=True)
-            seen = (*state.retrieved_keys, *(page.source_key for page in pages))
-            return _rank(replace(_with(state, web), retrieved_keys=seen))
+            return _rank(_with_snippets(state, pages))
         case PagesRanked(pack=pack):
             return _assess(state, pack)
+        case Drafted(draft=draft) if draft.refused:
+            return local.observed(state, Drafted(_of_both(draft)), action)
         case WebWeighed(assessment=assessment):
             return _weighed(_with(state, replace(_web(state), assessment=assessment)))
         case _:
             return local.observed(state, observation, action)
+
+
+def _of_both(draft: Draft) -> Draft:
+    """A refusal speaks of all that was searched."""
+    sentences = tuple(replace(one, text=one.text.replace(NOT_FOUND, _NEITHER)) for one in draft.sentences)
+    return replace(draft, sentences=sentences)
 
 
 def _is_for(action: Action, purpose: str) -> bool:
@@ -185,9 +198,13 @@ def _round(state: RunState, queries: Sequence[str], most: int) -> Transition:
     """The searches of one round: every provider, at most so many, as far as the budget of queries goes."""
     web = _web(state)
     use = web.use
-    pairs = [(provider, query) for query in queries for provider in use.providers][: min(most, web.queries_left)]
+    # A model may say what kind of source to look for: providers of that kind come first, and none is left out for it.
+    providers = sorted(use.providers, key=lambda name: use.families.get(name) not in web.families)
+    pairs = [(provider, query) for query in queries for provider in providers][: min(most, web.queries_left)]
+    begun, reply_bytes = search_bytes(web, state.open, len(pairs))
+    pairs = pairs[:begun]
     seconds = round(max(LEAST_SECONDS, min(_SEARCH_SECONDS, _time_left(state) * SHARE_OF_TIME)), 3)
-    searches = tuple(SearchWeb(*pair, HITS_A_QUERY, seconds, use.allow, use.deny) for pair in pairs)
+    searches = tuple(SearchWeb(*pair, HITS_A_QUERY, seconds, use.allow, use.deny, reply_bytes) for pair in pairs)
     sent = tuple(dict.fromkeys(query for _, query in pairs))
     after = replace(
         web,
@@ -240,8 +257,7 @@ def _advance(state: RunState) -> Transition:
         return waiting(state) if state.open else _after_the_end(state)
     if not web.use.loops:
         return waiting(state) if state.open or state.pack is None else _snippets(state)
-    under_way = sum(isinstance(action, ReadPage) for action in state.open)
-    reading, reads, decisions = (web, (), ()) if _is_late(state) else next_reads(web, under_way, _time_left(state))
+    reading, reads, decisions = (web, (), ()) if _is_late(state) else next_reads(web, state.open, _time_left(state))
     after, actions = _with(state, reading), (*state.open, *reads)
     if actions or after.pack is None:
         return Transition(after, actions, decisions)
@@ -261,7 +277,7 @@ def _page_kept(state: RunState, action: ReadPage, seen: PageKept) -> Transition:
     web, page = _web(state).with_requests(seen.requests), seen.page
     same = same_as(page, web.pages)
     if same is not None:
-        left_out = LeftOut(page.final_url, f"a copy of {same.source_key}")
+        left_out = LeftOut(page.final_url, f"{COPY} {same.source_key}")
         turned = SourceTurnedAway(page.final_url, left_out.reason)
         after = replace(web, left_out=(*web.left_out, left_out), known=(*web.known, name_of(page.final_url)))
         return _advance(_with(state, after)).after(turned)
@@ -276,8 +292,10 @@ def _page_kept(state: RunState, action: ReadPage, seen: PageKept) -> Transition:
         known=(*web.known, name_of(page.final_url)),
     )
     state = replace(state, retrieved_keys=(*state.retrieved_keys, page.source_key))
-    if page.injections and "injection_suspected" not in state.warnings:
-        state = replace(state, warnings=(*state.warnings, "injection_suspected"))
+    if page.injections:
+        state = replace(state, warnings=_once(state.warnings, "injection_suspected"))
+    if paper is not None and paper.is_retracted:
+        state = replace(state, warnings=_once(state.warnings, RETRACTED))
     return _advance(_with(state, after)).after(PageTaken(page.source_key, page.final_url, flags))
 
 
@@ -320,6 +338,17 @@ def _snippets(state: RunState) -> Transition:
     return Transition(_with(warned, replace(web, has_snippets=True)), (KeepSnippets(hits),))
 
 
+def _with_snippets(state: RunState, pages: tuple[PageFacts, ...]) -> RunState:
+    web = _web(state)
+    known = {hit.url: hit.paper for hit in web.hits if hit.paper is not None}
+    papers = tuple((page.source_key, known[page.url]) for page in pages if page.url in known)
+    after = replace(web, pages=(*web.pages, *pages), papers=(*web.papers, *papers), has_snippets=True)
+    keys = (*state.retrieved_keys, *(page.source_key for page in pages))
+    if any(paper.is_retracted for _, paper in papers):
+        state = replace(state, warnings=_once(state.warnings, RETRACTED))
+    return replace(_with(state, after), retrieved_keys=keys)
+
+
 def _nothing_read(state: RunState) -> Transition:
     """Nothing came of this round: another one, or the corpus alone answers."""
     web = _web(state)
@@ -335,7 +364,8 @@ def _fallback_queries(state: RunState) -> list[str]:
     """What the question may also be called, where the first queries found nothing."""
     assert state.plan is not None
     tried = {query.casefold() for query in _web(state).queries}
-    return [one.query for one in state.plan.query_variants if one.query.casefold() not in tried][:2]
+    wanted = distinct((one.query for one in state.plan.query_variants), len(state.plan.query_variants))
+    return [query for query in wanted if query.casefold() not in tried][:2]
 
 
 def _assess(state: RunState, found: ResearchPack) -> Transition:
@@ -355,9 +385,11 @@ def _assess(state: RunState, found: ResearchPack) -> Transition:
         tried=web.queries,
         rows=max(state.budget.rows, request.limits.limit),
         max_queries=max(1, min(web.queries_left, 4)),
+        from_notes=web.use.from_notes,
     )
     kept = state if state.corpus_pack is not None else replace(state, corpus_pack=state.pack)
-    return Transition(kept, (weigh,))
+    counted = replace(web, rows_found=len(weigh.corpus.evidence) + len(found.evidence))
+    return Transition(_with(kept, counted), (weigh,))
 
 
 def _weighed(state: RunState) -> Transition:
@@ -395,12 +427,12 @@ def _again(state: RunState, queries: Sequence[str]) -> Transition:
 
 
 def _may_go_on(web: WebProgress) -> bool:
-    return web.attempts < web.use.max_reads * ATTEMPTS_A_READ and web.bytes_left > 0
+    return web.attempts < web.use.max_reads * ATTEMPTS_A_READ and web.bytes_left >= LEAST_BYTES
 
 
 def _spent_on(web: WebProgress) -> str:
     use = web.use
-    if web.bytes_left == 0:
+    if web.bytes_left < LEAST_BYTES:
         return f"the budget of {use.max_bytes:,} bytes is used up"
     if pages_read(web) >= use.max_reads:
         return f"the budget of {use.max_reads} pages is used up"
@@ -437,7 +469,7 @@ def _advised(state: RunState, reply: str) -> Transition:
         return _unadvised(state, f"its reply could not be read: {advice.error}")
     told = WebAssessed(advice.is_enough, advice.reason, advice.gaps, advice.queries, by=web.use.model)
     fresh = tuple(query for query in advice.queries if query not in web.queries)
-    after = _with(state, replace(web, suggested=fresh))
+    after = _with(state, replace(web, suggested=fresh, families=advice.families))
     if web.assessment is None:
         return _more_to_ask(after, fresh).after(told)
     likely = web.assessment.pack.evidence and advice.is_enough and advice.confidence >= _SURE
@@ -541,13 +573,15 @@ def failed(state: RunState, action: Action, failure: Failure) -> Transition:
 
 
 def _broken(state: RunState, failure: Failure) -> Transition:
-    """The loop itself failed: snippets where there are any, else the corpus alone."""
+    """The loop itself failed: what was weighed before, else one pass with snippets, else the corpus alone."""
     web = _web(state)
-    warned = replace(state, warnings=_once(state.warnings, "web_loop_failed"))
+    why = f"{failure.stage} failed: {failure.message}"
+    stopped = replace(web, stop=web.stop or "error", stop_reason=web.stop_reason or why)
+    warned = replace(_with(state, stopped), warnings=_once(state.warnings, "web_loop_failed"), open=())
     hits: tuple[SearchHit, ...] = tuple(hit for hit in web.hits if hit.snippet)
-    if hits and not web.has_snippets and failure.code != "stage_timeout":
-        return _snippets(_with(warned, replace(web, pages=(), ranked=-1)))
-    return _finish(warned, "error", failure.message)
+    if hits and web.assessment is None and not web.has_snippets and failure.code != "stage_timeout":
+        return _snippets(_with(warned, replace(stopped, pages=(), papers=(), ranked=-1)))
+    return _finish(warned, stopped.stop or "error", stopped.stop_reason)
 
 
 def _once(warnings: tuple[str, ...], code: str) -> tuple[str, ...]:

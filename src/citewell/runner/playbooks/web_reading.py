@@ -21,6 +21,11 @@ from citewell.text.urls import canonical_url, site_of
 # A page may take this share of the time that is left for gathering: a hanging one leaves time for its replacement.
 SHARE_OF_TIME = 0.4
 LEAST_SECONDS = 0.5
+# With fewer bytes than this left, nothing worth reading can come; a reply of a provider takes more.
+LEAST_BYTES = 1_000
+_LEAST_REPLY, _MOST_REPLY = 20_000, 3_000_000
+# Of the bytes that are left, what the searches of a round may take: the rest is for pages.
+_SHARE_OF_BYTES = 0.5
 # Attempts at pages for each that may count, so that a bad list of results cannot keep a run busy.
 ATTEMPTS_A_READ = 4
 _FRESH_AMONG = 5
@@ -33,23 +38,38 @@ def named_pages(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match.rstrip(".,;:!?)\"'") for match in _ADDRESS.findall(question)))[:_MOST_NAMED]
 
 
+def search_bytes(web: WebProgress, under_way: Sequence[Action], searches: int) -> tuple[int, int]:
+    """How many of these searches may begin, and the most that the reply to each may have."""
+    free = int(web.bytes_free(under_way) * _SHARE_OF_BYTES)
+    begun = min(searches, max(1, free // _LEAST_REPLY)) if free >= LEAST_BYTES else 0
+    return begun, min(_MOST_REPLY, free // begun - 1) if begun else 0
+
+
 def next_reads(
-    web: WebProgress, under_way: int, seconds_left: float
+    web: WebProgress, under_way: Sequence[Action], seconds_left: float
 ) -> tuple[WebProgress, tuple[Action, ...], tuple[Decision, ...]]:
-    """The next pages to read, as many as may still count in this round."""
+    """The next pages to read, as many as may still count in this round; each has its bytes reserved."""
     reads: list[Action] = []
     decisions: list[Decision] = []
-    room = room_for(web, under_way)
-    while room > 0 and web.candidates and web.attempts < web.use.max_reads * ATTEMPTS_A_READ:
+    room = room_for(web, sum(isinstance(action, ReadPage) for action in under_way))
+    most = page_bytes(web, under_way)
+    while room > 0 and most and web.candidates and web.attempts < web.use.max_reads * ATTEMPTS_A_READ:
         chosen, reason = _choose(web)
         left = tuple(one for one in web.candidates if one is not chosen)
         web = replace(web, candidates=left, attempts=web.attempts + 1)
         seconds = min(web.use.fetch_seconds, seconds_left * SHARE_OF_TIME)
-        most = min(web.use.page_bytes, max(1, web.bytes_left))
-        reads.append(ReadPage(chosen.hit.url, round(max(LEAST_SECONDS, seconds), 3), most))
+        seconds = round(max(LEAST_SECONDS, seconds), 3)
+        reads.append(ReadPage(chosen.hit.url, seconds, most, None, web.use.allow, web.use.deny))
         decisions.append(PageChosen(chosen.hit.url, reason))
         room -= 1
+        most = page_bytes(web, (*under_way, *reads))
     return web, tuple(reads), tuple(decisions)
+
+
+def page_bytes(web: WebProgress, under_way: Sequence[Action]) -> int:
+    """The most that the next page may have beside all that is under way; 0 where that is too little to read one."""
+    most = min(web.use.page_bytes, web.bytes_free(under_way) - 1)
+    return most if most >= LEAST_BYTES else 0
 
 
 def room_for(web: WebProgress, under_way: int) -> int:
@@ -58,7 +78,7 @@ def room_for(web: WebProgress, under_way: int) -> int:
     left = use.max_reads - pages_read(web) - under_way
     quota = math.ceil(use.max_reads / max(1, use.max_loops)) + 1
     in_round = left if web.loop >= use.max_loops else quota - web.round_pages - under_way
-    return max(0, min(left, in_round)) if web.bytes_left > 0 else 0
+    return max(0, min(left, in_round)) if web.bytes_left >= LEAST_BYTES else 0
 
 
 def pages_read(web: WebProgress) -> int:

@@ -99,6 +99,7 @@ class RunBody(Form):
     topic_brief: bool | None = None
     max_evidence_chars: Annotated[int, Meta(ge=500, le=500_000)] | None = None
     max_cost: Annotated[float, Meta(ge=0.000001, le=10_000, description="USD.")] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Of all its models.")] | None = None
     timeout: Annotated[float, Meta(ge=1, lt=86_400, description="Seconds.")] | None = None
     semantic: bool = True
     trace: Annotated[bool, Meta(description="False: nothing is recorded, and the run cannot be resumed.")] = True

@@ -31,6 +31,7 @@ from citewell.surfaces.cli.quotes import code_lines, quote_lines, shown_text
 from citewell.text.table_lines import blocks_of, cells_of, is_row
 
 REFUSAL = "Nothing you saved answers this directly."
+_NEITHER = "Neither what you saved nor what was found on the web answers this directly."
 # How the coverage of a pack begins where there was nothing to look at, or nothing was found.
 _EMPTY, _SAID = "The corpus is empty", ("The filters leave", "No direct evidence")
 _FAILED_ROWS = 5
@@ -168,7 +169,7 @@ def _print_refusal(result: RunResult, *, verbose: bool) -> None:
     if result.tool != "extractive":
         _print_sentences(result, verbose=verbose)
         return
-    said = f"{REFUSAL}{_in_another_language(result)}"
+    said = f"{_refusal(result)}{_in_another_language(result)}"
     if not result.nearest:
         print_text(said)
         print_text(_nothing_near(result))
@@ -194,10 +195,18 @@ def _in_another_language(result: RunResult) -> str:
     return told.group() if told else ""
 
 
+def _searched_the_web(result: RunResult) -> bool:
+    return result.web is not None and bool(result.web.providers)
+
+
+def _refusal(result: RunResult) -> str:
+    return _NEITHER if _searched_the_web(result) else REFUSAL
+
+
 def _nothing_near(result: RunResult) -> str:
     """Why nothing comes near, and what to do about it."""
     said = result.pack.coverage.recall_note if result.pack is not None else ""
-    if said.startswith(_EMPTY):
+    if said.startswith(_EMPTY) and not _searched_the_web(result):
         return "The corpus is empty. Add a folder or file: citewell add ~/path/to/your/notes"
     return said if said.startswith(_SAID) else "Try other words."
 
@@ -234,6 +243,8 @@ def _print_source(title: str, where: str, key: str = "") -> None:
 def _print_sources(result: RunResult, changes: Sequence[CitedSource], *, verbose: bool) -> None:
     """Each source once, with everything that is quoted from it."""
     changed = {source.source_key: source.state for source in changes if source.state != "unchanged"}
+    papers = result.web.papers if result.web is not None else ()
+    retracted = {one.source_key for one in papers if one.paper.is_retracted}
     grouped: dict[str, list[Citation]] = {}
     for citation in result.citations:
         grouped.setdefault(citation.source_key, []).append(citation)
@@ -243,6 +254,8 @@ def _print_sources(result: RunResult, changes: Sequence[CitedSource], *, verbose
         _print_source(first.title, first.note_path or first.url or key, key if verbose else "")
         if key in changed:
             print_text(style(f"This source has been {changed[key]} since.", "yellow"), indent=_MARGIN)
+        if key in retracted:
+            print_text(style("This paper was retracted.", "yellow"), indent=_MARGIN)
         _print_citations(citations, result)
 
 
@@ -372,7 +385,9 @@ def _likelihood(result: RunResult, estimate: Answerability) -> str:
     if result.answer_status not in ("ok", "ok_truncated"):
         return ""
     word = "likely" if estimate.probability >= LIKELY else "may"
-    return f"Your notes {word} answer this ({estimate.probability:.0%})"
+    who = "What was found" if _searched_the_web(result) else "Your notes"
+    verb = "answers" if who == "What was found" and word == "likely" else "answer"
+    return f"{who} {word} {verb} this ({estimate.probability:.0%})"
 
 
 def _is_disproved(reason: str, question: str, nearest: Iterable[NearestPassage]) -> bool:

@@ -135,6 +135,7 @@ class Chat:
 @click.option("--planner/--no-planner", default=None, help="With or without a model that helps to plan.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of each answer (default 90).")
 @click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this for each answer.")
+@click.option("--max-tokens", type=int, metavar="N", help="Stop asking models at so many tokens for each answer.")
 @click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
 @verbose_option
 @filter_options
@@ -150,6 +151,7 @@ def chat(
     planner: bool | None,
     timeout: float | None,
     max_cost: float | None,
+    max_tokens: int | None,
     no_semantic: bool,
     verbose: bool,
     as_json: bool,
@@ -182,7 +184,8 @@ def chat(
     with engine(ctx) as opened:
         named_collections(opened, filters)
         warn_of_unused(opened)
-        asked = {"model": model, "planner": planner, "timeout": timeout, "max_cost": max_cost}
+        limits = {"timeout": timeout, "max_cost": max_cost, "max_tokens": max_tokens}
+        asked = {"model": model, "planner": planner, **limits}
         options = {**asked, "semantic": not no_semantic, **_narrowed(filters)}
         talk = Chat(opened, options, saves_always=saves, is_saved=saves, is_verbose=verbose)
         talk.is_interactive = sys.stdin.isatty() and not as_json

@@ -70,4 +70,7 @@ def web_line(web: WebReport) -> str:
     flagged = sum(bool(page.injections) for page in web.pages)
     told = f"Web: {len(web.queries)} queries, {len(web.pages)} pages read in {web.loops} rounds"
     told += f", {flagged} left out for giving orders" if flagged else ""
+    told += f", {len(web.failed)} could not be had" if web.failed else ""
+    retracted = sum(bool(one.paper.is_retracted) for one in web.papers)
+    told += f", {retracted} of them retracted papers" if retracted else ""
     return f"{told}; {web.requests} requests, {web.bytes_sent:,} bytes sent (runs show --egress)."

@@ -76,6 +76,7 @@ def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewel
     """Citewell for one command, as a Python program has it."""
     data_dir: Path | None = context.find_root().obj
     opened = Citewell(data_dir, surface=surface)
+    _log_to_stderr(opened.settings.log_level)
     # A server and an agent's tool have nobody in front of them, whoever started them.
     if context.info_name not in ("serve", "mcp"):
         opened.approve = asked_on_terminal()
@@ -86,6 +87,16 @@ def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewel
         raise
     finally:
         opened.close()
+
+
+def _log_to_stderr(level: str) -> None:
+    """Log as far as it is set; only Citewell's own: what libraries log may hold headers."""
+    if not level:
+        return
+    import logging
+
+    logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="citewell: %(message)s")
+    logging.getLogger("citewell").setLevel(level.upper())
 
 
 def asked_on_terminal() -> Approve | None:

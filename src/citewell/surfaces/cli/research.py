@@ -74,6 +74,7 @@ from citewell.surfaces.cli.topics import print_brief
 @click.option("--planner-timeout", type=float, metavar="SECONDS", help="How long it may take (default 20).")
 @click.option("--model", metavar="MODEL", help="The model that writes, such as ollama:qwen3:8b, or 'extractive'.")
 @click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this; needs known prices.")
+@click.option("--max-tokens", type=int, metavar="N", help="Stop asking models at so many tokens in all.")
 @click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
 @click.option("--explain", is_flag=True, help="Say why each row of the evidence won (--json has it anyway).")
 @verbose_option
@@ -96,6 +97,7 @@ def research(
     planner_timeout: float | None,
     model: str | None,
     max_cost: float | None,
+    max_tokens: int | None,
     no_semantic: bool,
     explain: bool,
     verbose: bool,
@@ -158,6 +160,7 @@ def research(
             model=model,
             max_evidence_chars=max_evidence_chars,
             max_cost=max_cost,
+            max_tokens=max_tokens,
             timeout=timeout,
             semantic=not no_semantic,
             trace=not no_trace,
@@ -193,6 +196,7 @@ _ONLY_IN_RUNS = {
     "profile": "--profile",
     "model": "--model",
     "max_cost": "--max-cost",
+    "max_tokens": "--max-tokens",
     "timeout": "--timeout",
     "no_trace": "--no-trace",
     "preview": "--preview",
