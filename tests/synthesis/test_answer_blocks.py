@@ -233,6 +233,8 @@ def test_notes_whose_properties_have_what_is_asked_are_listed_by_their_titles() 
     template = replace(source("---\ncategories: Movies\nstatus: watched\n---\n", "Film"), note_path="Templates/Film.md")
     shown = lines("Which movies have I watched?", template, *notes)
     assert shown == ["In “Ran”: status: watched", "In “Stalker”: status: watched"]
+    rated = [source(f"---\ncategories: Movies\nrating: {n}\n---\n", name) for name, n in (("Ran", 7), ("Heat", 6))]
+    assert lines("Which movies did I rate 7?", *rated) == ["In “Ran”: rating: 7"]
 
 
 def test_a_sentence_before_the_line_that_leads_into_a_list_brings_the_list() -> None:

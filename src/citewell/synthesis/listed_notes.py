@@ -22,6 +22,7 @@ from citewell.synthesis.passages import Passage
 from citewell.synthesis.scoring import Scored
 
 MOST_NOTES = 12
+_NUMBER = re.compile(r"\b\d+\b")
 # Notes that others are made from say nothing of their own.
 _TEMPLATES = re.compile(r"(?:^|/)_?templates?/", re.IGNORECASE)
 
@@ -32,7 +33,7 @@ def notes_alike(asked: Asked, ranked: Sequence[Scored], every: Sequence[Scored])
         return []
     if ranked[0].passage.kind != "property":
         return []
-    said = content_stems(asked.text)
+    said = _words(asked.text)
     notes: dict[str, list[Passage]] = {}
     for one in every:
         if _tells(one.passage, said):
@@ -63,4 +64,9 @@ def _is_template(passage: Passage) -> bool:
 
 
 def _values(passage: Passage) -> frozenset[str]:
-    return content_stems(passage.shown.partition(":")[2])
+    return _words(passage.shown.partition(":")[2])
+
+
+def _words(text: str) -> frozenset[str]:
+    """What a text says: its stems, and its numbers."""
+    return content_stems(text) | frozenset(_NUMBER.findall(text))
