@@ -15,6 +15,8 @@ import pytest
 
 from citewell.app import Engine
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, Unavailable, WorkFailed
+from citewell.domain.notes import NoteText
+from citewell.notes.topics import extract_topics
 from citewell.readers.written_sections import MARK, without_written
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, fails, says
@@ -145,6 +147,84 @@ def test_what_one_asks_oneself_and_half_of_a_list_are_no_topics(engine: Engine, 
     told = {one.topic for one in engine.research_note("Weekly review.md", dry_run=True).topics}
     assert not told & {"Can I do the task on the selected date?", "Where it goes"}
     assert not any(one.startswith("Fewer than 3 years") for one in told)
+
+
+def test_pleasantries_asides_and_pointers_are_no_findings(engine: Engine, tmp_path: Path) -> None:
+    notes = {
+        "Lighthouse guides.md": "# Lighthouse guides\n\nWhat is written for visitors.\n",
+        "Thanks.md": "# Thanks\n\nThanks for checking out the lighthouse guides of the northern islands!\n",
+        "Aside.md": "# Aside\n\n(Before you climb up, be sure to read the lighthouse guides of the keeper.)\n",
+        "New.md": "# New\n\nIf you are new on the island, check out our lighthouse guides in the harbour office.\n",
+        "Talk.md": "# Talk\n\nI: Yes, the lighthouse guides are kept in the harbour office all winter.\n",
+        "Named.md": "# Named\n\nThe office sells postcards (the lighthouse guides, sea charts) in summer.\n",
+        "Printed.md": "# Printed\n\nThe lighthouse guides are printed every spring in four hundred copies.\n",
+    }
+    section = written(engine, tmp_path / "notes", notes, "Lighthouse guides.md")
+    assert "“The lighthouse guides are printed every spring in four hundred copies.” — [[Printed]]" in section
+    for noise in ("Thanks for", "Before you climb", "check out", "I: Yes", "postcards"):
+        assert noise not in section
+
+
+def topics_of(text: str, title: str = "Note") -> list[str]:
+    return [one.topic for one in extract_topics(NoteText(title, text, text, ""))]
+
+
+def test_a_topic_is_read_without_its_marks() -> None:
+    text = (
+        "# Chapter 03 - Ferries\n\nSome 12 guides[^4] were written by [@nayafia][1] and [@lund][2] in 2017.\n\n"
+        '<p class="credit">The crossing took 40 minutes in 1893.</p>\n\n'
+        "Thanks for reading all 12 of our pages!\n\n## Disclaimer\n\n"
+        "## Utilis&eacute;s\n\n[1]: https://example.org\n"
+    )
+    told = topics_of(text, "Chapter 03 - Ferries")
+    assert "Some 12 guides were written by @nayafia and @lund in 2017." in told
+    assert "Ferries" in told
+    assert "Utilisés" in told
+    assert not any("credit" in one or "Thanks" in one or "Disclaimer" in one or "][" in one for one in told)
+
+
+def test_one_or_two_of_something_and_lists_of_amounts_are_no_claims() -> None:
+    told = topics_of(
+        "One person has the final say on all decisions of the harbour board.\n\n"
+        "- Flour for the bread of the crew: 150 g\n\n"
+        "- [Ten thousand ferries in 1,200 harbours](https://example.org/ferries)\n\n"
+        "The harbour board meets 14 times a year in the old customs house.\n"
+    )
+    assert told == ["Note", "The harbour board meets 14 times a year in the old customs house."]
+
+
+@pytest.mark.parametrize(
+    ("text", "leaning", "asked"),
+    [
+        (
+            "Die Fähre fährt im Winter nicht und das ist für die Insel nicht gut.\n\n"
+            "Warum ist es nützlich für die Insel?\n\nWann wurde die Fähre von Skelday gebaut?\n",
+            "Warum ist es nützlich für die Insel?",
+            "Wann wurde die Fähre von Skelday gebaut?",
+        ),
+        (
+            "Le ferry ne va pas sur l'île en hiver et les gens sont dans la ville.\n\n"
+            "Lequel devriez-vous utiliser en hiver ?\n\nQuand le ferry de Skelday a été construit ?\n",
+            "Lequel devriez-vous utiliser en hiver ?",
+            "Quand le ferry de Skelday a été construit ?",
+        ),
+    ],
+)
+def test_questions_that_lean_on_others_are_no_topics_in_other_languages(text: str, leaning: str, asked: str) -> None:
+    told = topics_of(text)
+    assert asked in told
+    assert leaning not in told
+
+
+def test_a_heading_further_down_is_not_what_a_note_is_called(engine: Engine, tmp_path: Path) -> None:
+    notes = {
+        "loki.md": "Loki keeps the logs of the house.\n\n# Installation\n\nBy hand.\n",
+        "gpu.md": "# Graphics\n\nThe driver has an installation option for the old cards of the house.\n",
+        "logcli.md": "# Logcli\n\nThe installation of logcli needs the address of Loki and a reader's password.\n",
+    }
+    section = written(engine, tmp_path / "notes", notes, "loki.md")
+    assert "reader's password" in section
+    assert "old cards" not in section
 
 
 def test_links_lead_where_they_say(added: Engine, vault: Path) -> None:
