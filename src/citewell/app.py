@@ -703,6 +703,7 @@ class Engine:
         base: Path | None = None,
         surface: Surface = "note",
         models: ModelChoice | None = None,
+        max_cost_usd: float | None = None,
     ) -> str:
         """Begin research for a note, in a recorded run that writes its section; returns the id of the run."""
         from citewell.domain.notes import NoteTask
@@ -717,7 +718,7 @@ class Engine:
         place = self.notes.place(path, base)
         task = NoteTask(place.root, place.path, self._clock.now()[:10], depth, focus, dry_run)
         self.notes.read(task)
-        chosen = models or ModelChoice(model=self.settings.research_model or None)
+        chosen = models or ModelChoice(model=self.settings.research_model or None, max_cost_usd=max_cost_usd)
         window = PackOptions(max_chars_per_doc=2_000 if depth == "deep" else None)
         asked = Asked(f"Research for {place.path}", window, surface=surface, profile="note", note=task)
         request = self._requests.request(replace(asked, models=replace(chosen, planner=False)))

@@ -214,18 +214,21 @@ class Citewell:
         depth: NoteDepth = "shallow",
         focus: str | None = None,
         dry_run: bool = False,
+        max_cost: float | None = None,
         from_here: bool = True,
         surface: Surface | None = None,
     ) -> str:
         """Begin research for a note, and return the id of the run, which writes the section at its end.
 
         A path is taken from the working directory, or as one below an added folder; with `from_here` off only so.
+        `max_cost` is a ceiling in USD on what models may cost: at it, passages are quoted instead.
         """
         return self._engine.start_note(
             str(path),
             depth=depth,
             focus=focus,
             dry_run=dry_run,
+            max_cost_usd=max_cost,
             base=Path.cwd() if from_here else None,
             surface=surface or self._surface,
         )

@@ -10,12 +10,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citewell.app import Engine
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, Unavailable, WorkFailed
 from citewell.domain.notes import NoteText
+from citewell.notes.prompting import read_topics
 from citewell.notes.topics import extract_topics
 from citewell.readers.written_sections import MARK, without_written
 from citewell.settings import Settings
@@ -181,6 +183,15 @@ def test_a_topic_is_read_without_its_marks() -> None:
     assert "Ferries" in told
     assert "Utilisés" in told
     assert not any("credit" in one or "Thanks" in one or "Disclaimer" in one or "][" in one for one in told)
+
+
+def test_a_topic_that_a_model_names_is_read_without_its_marks_too() -> None:
+    told = [
+        {"topic": "ferries of [Skelday][1], see https://example.org/a?b=c", "context": "<b>x</b>", "type": "concept"},
+        {"topic": "https://docs.example.org/document/d/1I82lrWKk", "context": "", "type": "claim"},
+    ]
+    topics, problem = read_topics(json.dumps(told))
+    assert ([one.topic for one in topics], problem) == (["ferries of Skelday, see"], "")
 
 
 def test_one_or_two_of_something_and_lists_of_amounts_are_no_claims() -> None:
@@ -453,6 +464,7 @@ def test_twenty_calls_at_once_all_end_well(tmp_path: Path, vault: Path) -> None:
 
 # With a model
 
+LEVELS = ("DEBUG", "INFO", "WARNING")
 TOPICS = [
     {"topic": "harbour dues of Fara", "context": "## Harbour dues", "type": "concept"},
     {"topic": "Halvard passengers in June 1893", "context": "carried 214 passengers", "type": "claim"},
@@ -556,6 +568,65 @@ def test_the_model_is_asked_no_more_often_than_promised(
     engine, server = serving(script)
     assert engine.research_note("Halvard.md", depth=depth).changed
     assert 2 <= len(server.requests) <= most
+
+
+def estimates(engine: Engine, run_id: str) -> list[dict[str, Any]]:
+    made = [event.body for event in engine.runs.events(run_id) if event.kind == "decision_made"]
+    return [body["data"] for body in made if body["name"] == "cost_estimated"]
+
+
+@pytest.mark.parametrize(("depth", "calls"), [("shallow", 3), ("deep", 12)])
+def test_what_it_may_cost_at_most_is_told_before_a_model_is_asked(
+    serving: Callable[..., tuple[Engine, ScriptedModelServer]], depth: str, calls: int
+) -> None:
+    engine, _ = serving(obedient(), prices="openai:test=1000/1000")
+    run_id = engine.start_note("Halvard.md", depth=depth, max_cost_usd=500.0)  # type: ignore[arg-type]
+    engine.runs.wait(run_id)
+    (told,) = estimates(engine, run_id)
+    assert (told["calls"], told["max_cost_usd"]) == (calls, 500.0)
+    spent = engine.runs.result(run_id).metrics.cost_usd
+    assert spent is not None
+    assert 0 < spent < told["usd"]
+    assert engine.runs.replay(run_id).identical
+
+
+def test_at_the_ceiling_passages_are_quoted_and_nothing_is_spent(
+    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+) -> None:
+    engine, server = serving(obedient(), prices="openai:test=1000/1000")
+    result = engine.research_note("Halvard.md", max_cost_usd=0.01)
+    assert server.requests == []
+    assert result.changed
+    assert "“Harbour dues of Fara rose to 12 crowns in 1893.” — [[Ledger]]" in section_of(vault / "Halvard.md")
+
+
+def test_a_ceiling_without_a_price_does_not_start(tmp_path: Path, vault: Path) -> None:
+    model = "openai:nobody-knows-this"
+    engine = Engine(Settings(tmp_path / "data", model=model, model_base_url="https://models.example/v1"))
+    list(engine.add(vault))
+    with pytest.raises(BadInput, match=f"price of {model} is not known"):
+        engine.research_note("Halvard.md", max_cost_usd=1.0)
+    assert engine.runs.latest(10).runs == ()
+    engine.close()
+    assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
+
+
+def test_a_log_has_calls_searches_steps_and_failures_but_nothing_of_the_note(
+    serving: Callable[..., tuple[Engine, ScriptedModelServer]], caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(request: ModelRequest) -> Reply:
+        return fails(500) if "## 2 " in request.prompt else obedient()(request)
+
+    engine, _ = serving(script)
+    with caplog.at_level("DEBUG", logger="citewell.runner"):
+        engine.research_note("Halvard.md", depth="deep")
+    told = {level: [one.message for one in caplog.records if one.levelname == level] for level in LEVELS}
+    assert "asking openai:test to topics" in told["INFO"]
+    assert any(one.startswith("searching by ") for one in told["INFO"])
+    assert {"ReadTopics", "Prepare", "Verify", "ComposeSection", "3 topics, chosen by the model"} <= set(told["DEBUG"])
+    assert any(one.startswith("the model gave no reply to write") for one in told["WARNING"])
+    assert "given up in synthesize: server_error" in told["DEBUG"]
+    assert not any(word in caplog.text for word in ("crowns", "passengers", "Lund"))
 
 
 def test_topics_that_cannot_be_read_twice_are_an_error_and_leave_the_note(

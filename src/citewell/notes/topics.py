@@ -128,7 +128,8 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
     text = note.expanded[:MAX_NOTE_CHARS]
     passages = passages_of(_as_source(note.title, text))
     # Notes of other languages quote English too.
-    leaning = tuple(_LEANS[language] for language in sorted({"en", detect_language(text)} & set(_LEANS), key=str))
+    language = detect_language(text)
+    leaning = tuple(pattern for name, pattern in _LEANS.items() if name in ("en", language))
     found = [
         *_asked(passages, leaning),
         *_claimed(passages),
@@ -146,7 +147,7 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
     return tuple(one.topic for one in sorted(chosen, key=lambda one: one.place))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A line as one would say it: link marks, footnotes, addresses and escapes taken away; empty where it is HTML."""
     if _TAG.search(text):
         return ""
@@ -155,10 +156,10 @@ def _plain(text: str) -> str:
 
 
 def _candidate(text: str, context: str, kind: TopicType, place: int, rank: int) -> Iterator[_Candidate]:
-    shown = _plain(text)
+    shown = plain(text)
     stems = content_stems(shown)
     if stems and len(shown) <= MAX_TOPIC_CHARS:
-        yield _Candidate(NoteTopic(shown, _plain(context)[:MAX_TOPIC_CHARS], kind), place, rank, stems)
+        yield _Candidate(NoteTopic(shown, plain(context)[:MAX_TOPIC_CHARS], kind), place, rank, stems)
 
 
 def _leans_on(text: str, leaning: Sequence[re.Pattern[str]]) -> bool:
@@ -167,7 +168,7 @@ def _leans_on(text: str, leaning: Sequence[re.Pattern[str]]) -> bool:
 
 def _asked(passages: Sequence[Passage], leaning: Sequence[re.Pattern[str]]) -> Iterator[_Candidate]:
     for one in passages:
-        shown = _plain(_BOX.sub("", one.shown))
+        shown = plain(_BOX.sub("", one.shown))
         leans_on = leans_back(one) or leans(shown) or _leans_on(shown, leaning) or _ASKS_ONESELF.match(shown)
         is_aside = _SPEAKER.match(shown) or "(" in shown or not is_readable(shown)
         # A heading that asks is answered below it.
@@ -180,7 +181,7 @@ def _asked(passages: Sequence[Passage], leaning: Sequence[re.Pattern[str]]) -> I
 def _claimed(passages: Sequence[Passage]) -> Iterator[_Candidate]:
     """Sentences with something that can be checked: a number or a date, and a subject of their own."""
     for one in passages:
-        shown = _plain(_BOX.sub("", one.shown))
+        shown = plain(_BOX.sub("", one.shown))
         # An item under the line that leads into it is half a statement.
         is_half = one.kind not in ("sentence", "item") or (one.kind == "item" and one.lead.endswith(":"))
         if is_half or not _is_checkable(shown) or leans_back(one) or not is_claim(shown) or links_only(one):
@@ -209,7 +210,7 @@ def _says_little(text: str) -> bool:
 
 def _headed(passages: Sequence[Passage], leaning: Sequence[re.Pattern[str]]) -> Iterator[_Candidate]:
     for one in passages:
-        shown = _NUMBERED.sub("", _plain(one.shown), count=1)
+        shown = _NUMBERED.sub("", plain(one.shown), count=1)
         # Shouted lines of running text are no headings.
         leans_on = _leans_on(shown, leaning) or shown.endswith(("?", "!")) or (shown.isupper() and shown.count(" ") > 2)
         if one.kind == "heading" and not leans_on and _names_something(shown):
