@@ -6,7 +6,7 @@ Every surface calls the same Engine; it returns values and streams of events, an
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 if TYPE_CHECKING:
     from citewell.domain.answers import Likeness
     from citewell.domain.backups import BackupReport, RestoreReport
-    from citewell.domain.briefs import ReportTask
+    from citewell.domain.briefs import ReportTask, StrategyStage
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
     from citewell.domain.events import RunEvent
@@ -727,14 +727,16 @@ class Engine:
 
     # Reports
 
-    def research_service(self, config: ResearchConfig | None = None) -> ResearchService:
+    def research_service(
+        self, config: ResearchConfig | None = None, strategies: Mapping[StrategyStage, object] | None = None
+    ) -> ResearchService:
         """What makes reports of briefs, with the strategies that are chosen."""
         from citewell.reports.service import ResearchParts, build_research_service
 
         parts = ResearchParts(
             lambda: self._runs_of(config), lambda: self.research_rows, self._report_request, self._permit_run, self.now
         )
-        return build_research_service(parts, config)
+        return build_research_service(parts, config, strategies)
 
     def _runs_of(self, config: ResearchConfig | None) -> RunService:
         """The runs; those that find again what another run found have no record of their own."""

@@ -27,6 +27,7 @@ from citewell.settings import Settings, load_settings, setting_fields
 
 if TYPE_CHECKING:
     from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.briefs import StrategyStage
     from citewell.domain.documents import ContentMode, SourceType
     from citewell.domain.events import RunEvent
     from citewell.domain.library import (
@@ -268,9 +269,14 @@ class Citewell:
         kept = surface or self._surface
         return self.reports().start(given, created_by=created_by or kept, fresh=fresh, surface=kept)
 
-    def reports(self, config: ResearchConfig | None = None) -> ResearchService:
-        """The service that makes reports of briefs, with the strategies that are chosen; the defaults otherwise."""
-        return self._engine.research_service(config)
+    def reports(
+        self, config: ResearchConfig | None = None, strategies: Mapping[StrategyStage, object] | None = None
+    ) -> ResearchService:
+        """The service that makes reports of briefs, with the strategies that are chosen; the defaults otherwise.
+
+        `strategies` holds objects of one's own by stage, such as `{"planner": MyPlanner()}` (docs/reports.md).
+        """
+        return self._engine.research_service(config, strategies)
 
     @property
     def approve(self) -> Approve | None:
