@@ -100,6 +100,17 @@ def test_numbers_of_different_things_are_no_disagreement(engine: Engine, tmp_pat
     assert "104" not in section.partition("[!WARNING]")[2].partition("###")[0]
 
 
+def test_numbers_of_chapters_and_titles_of_links_are_no_disagreement(engine: Engine, tmp_path: Path) -> None:
+    listed = "- Chapter {} - Safety of shared threads\n- [Knots for {} sailors at sea]({}.md)\n"
+    notes = {
+        "Shared threads.md": f"# Shared threads\n\n{listed.format('04', 12, 'b')}",
+        "Other.md": f"# Other book\n\n{listed.format('02', 14, 'c')}\nShared threads need 3 knots at sea.\n",
+    }
+    section = written(engine, tmp_path / "notes", notes, "Shared threads.md")
+    assert "Shared threads need 3 knots at sea." in section
+    assert "[!WARNING]" not in section
+
+
 def written(engine: Engine, folder: Path, notes: dict[str, str], path: str) -> str:
     """The section that a note gets among these."""
     folder.mkdir()

@@ -13,8 +13,16 @@ from dataclasses import dataclass, replace
 from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis
 from citewell.domain.notes import NoteDepth, NoteDisagreement, NoteText, NoteTopic
 from citewell.domain.queries import QueryPlan
-from citewell.notes.keepable import begins_with, is_keepable, is_whole, names_another, says_something, without_asides
-from citewell.notes.topics import note_passages
+from citewell.notes.keepable import (
+    begins_with,
+    is_keepable,
+    is_whole,
+    links_only,
+    names_another,
+    says_something,
+    without_asides,
+)
+from citewell.notes.topics import note_passages, numbered_as
 from citewell.synthesis.asking import asked
 from citewell.synthesis.checking.claim import check_text, is_claim
 from citewell.synthesis.checking.rarity import Rarity
@@ -45,7 +53,7 @@ _BOUND = re.compile(
 )
 # How many words a passage must share with a claim.
 _SHARED = 3
-_OF_A_QUESTION = 2
+_OF_A_QUESTION = 3
 _OTHER = re.compile(r"\b(?:other|another|autres?|andere[mnrs]?|otr[oa]s?)\s+(\w+)", re.IGNORECASE)
 _BOX = re.compile(r"^\[[ xX]\] ")
 _NUMERALS = frozenset(stem(word, "en") for word in NUMBER_WORDS.values())
@@ -75,7 +83,8 @@ def _answers(text: str, topic: NoteTopic) -> bool:
     """Whether a sentence can stand in the note, and speaks of what is asked in some of its own words."""
     asked_for = frozenset(word for word in content_stems(topic.topic) if not is_function_word_anywhere(word))
     shared = len(content_stems(text) & asked_for)
-    return is_keepable(text) and says_something(text) and shared >= min(_OF_A_QUESTION, -(-len(asked_for) // 2))
+    wanted = max(1, min(_OF_A_QUESTION, -(-len(asked_for) // 2)))
+    return shared >= wanted and is_keepable(text) and says_something(text)
 
 
 def _chosen(
@@ -183,7 +192,9 @@ class _Statement:
 
 
 def _statements(passages: Sequence[Passage]) -> list[_Statement]:
-    found = (_Statement.of(one) for one in passages if one.kind in ("sentence", "item") and is_claim(one.shown))
+    # A line that only links, or that is numbered as a chapter, states nothing that another could deny.
+    kept = (one for one in passages if not links_only(one) and not numbered_as(one.shown))
+    found = (_Statement.of(one) for one in kept if one.kind in ("sentence", "item") and is_claim(one.shown))
     return [one for one in found if len(one.words) >= _SHARED]
 
 

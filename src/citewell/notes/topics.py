@@ -53,7 +53,9 @@ _FEW = 4
 _LABELS = content_stems(
     """notes note links link references reference sources source see also todo tasks summary overview introduction
     background conclusion misc other ideas thoughts details example examples usage related table contents resources
-    log journal daily weekly review meeting agenda attendees quellen literatur"""
+    log journal daily weekly review meeting agenda attendees quellen literatur
+    image images picture pictures screenshot screenshots video videos book books article articles tool tools rule rules
+    ingredient ingredients direction directions step steps bilder bücher zutaten livres ingrédients"""
 )
 # A question about somebody named before cannot be looked up by itself.
 _LEANS = {
@@ -62,7 +64,8 @@ _LEANS = {
         r"(?<!gibt )\bes\b|\b(?:er|sie|ihn|ihm|ihr|ihre[mnrs]?|ihnen|dies|diese[mnrs]?|du|deine?\w?)\b", re.I
     ),
     "fr": re.compile(
-        r"(?<!-)\b(?:ils?|elles?|ce)\b|\b(?:cet|cette|ces|cela|ça|vous|votre|vos|tu|ton|tes|(?:le|la|les)quel(?:le)?s?)\b",
+        r"^(?:qui )?[\w'’]*-(?:ils?|elles?)\b|(?<!-)\b(?:ils?|elles?|ce)\b"
+        r"|\b(?:cet|cette|ces|cela|ça|vous|votre|vos|tu|ton|tes|(?:le|la|les)quel(?:le)?s?)\b",
         re.I,
     ),
     "es": re.compile(r"\b(?:él|ella|ellos|ellas|ést[aeo]s?|est[aeo]s?|es[aeo]s|usted|tú)\b", re.IGNORECASE),
@@ -147,6 +150,11 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
     return tuple(one.topic for one in sorted(chosen, key=lambda one: one.place))
 
 
+def numbered_as(text: str) -> bool:
+    """Whether it begins with its place in a row of chapters."""
+    return _NUMBERED.match(text) is not None
+
+
 def plain(text: str) -> str:
     """A line as one would say it: link marks, footnotes, addresses and escapes taken away; empty where it is HTML."""
     if _TAG.search(text):
@@ -225,7 +233,7 @@ def _names_something(heading: str) -> bool:
 def _linked(text: str) -> Iterator[_Candidate]:
     for link in scan(text).links:
         if link.kind == "wikilink" and link.target:
-            name = link.target.rpartition("/")[2].removesuffix(".md")
+            name = link.target.rpartition("/")[2].removesuffix(".md").replace("_", " ")
             if _WIKI.fullmatch(name):
                 line = text[text.rfind("\n", 0, link.start) + 1 : link.end + 80].split("\n", 1)[0]
                 yield from _candidate(name, readable(line), "concept", link.start, _LINKED)

@@ -267,7 +267,9 @@ def _wikilink(target: str, title: str) -> str:
     if "/" not in target:
         return link
     shown = wikilink(title).removeprefix("[[").removesuffix("]]")
-    named = shown if wikilink(title).startswith("[[") else target.rpartition("/")[2]
+    folder, _, name = target.rpartition("/")
+    plain = folder.rpartition("/")[2] if name.casefold() in _NAMELESS else name
+    named = shown if wikilink(title).startswith("[[") else plain
     return f"[[{target}|{named}]]"
 
 
