@@ -136,11 +136,7 @@ def _answers(query: QuotedQuery) -> list[DraftSentence]:
         if not draft.refused and one.kind == "claim" and is_statement(one.text) and not _is_title(one, titles)
     ]
     wanted = content_stems(query.sub_query.query)
-    answers = [
-        one
-        for n, one in enumerate(answers)
-        if n == 0 or (len(content_stems(one.text) & wanted) >= _SHARED and not leans(one.text))
-    ]
+    answers = [one for n, one in enumerate(answers) if n == 0 or len(content_stems(one.text) & wanted) >= _SHARED]
     return [_cited_alone(one) for one in answers]
 
 
