@@ -6,7 +6,7 @@ Every surface calls the same Engine; it returns values and streams of events, an
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 if TYPE_CHECKING:
     from citewell.domain.answers import Likeness
     from citewell.domain.backups import BackupReport, RestoreReport
-    from citewell.domain.briefs import ReportTask
+    from citewell.domain.briefs import ReportTask, StrategyStage
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
     from citewell.domain.events import RunEvent
@@ -730,6 +730,7 @@ class Engine:
         base: Path | None = None,
         surface: Surface = "note",
         models: ModelChoice | None = None,
+        max_cost_usd: float | None = None,
     ) -> str:
         """Begin research for a note, in a recorded run that writes its section; returns the id of the run."""
         from citewell.domain.notes import NoteTask
@@ -744,7 +745,7 @@ class Engine:
         place = self.notes.place(path, base)
         task = NoteTask(place.root, place.path, self._clock.now()[:10], depth, focus, dry_run)
         self.notes.read(task)
-        chosen = models or ModelChoice(model=self.settings.research_model or None)
+        chosen = models or ModelChoice(model=self.settings.research_model or None, max_cost_usd=max_cost_usd)
         window = PackOptions(max_chars_per_doc=2_000 if depth == "deep" else None)
         asked = Asked(f"Research for {place.path}", window, surface=surface, profile="note", note=task)
         request = self._requests.request(replace(asked, models=replace(chosen, planner=False)))
@@ -753,14 +754,16 @@ class Engine:
 
     # Reports
 
-    def research_service(self, config: ResearchConfig | None = None) -> ResearchService:
+    def research_service(
+        self, config: ResearchConfig | None = None, strategies: Mapping[StrategyStage, object] | None = None
+    ) -> ResearchService:
         """What makes reports of briefs, with the strategies that are chosen."""
         from citewell.reports.service import ResearchParts, build_research_service
 
         parts = ResearchParts(
             lambda: self._runs_of(config), lambda: self.research_rows, self._report_request, self._permit_run, self.now
         )
-        return build_research_service(parts, config)
+        return build_research_service(parts, config, strategies)
 
     def _runs_of(self, config: ResearchConfig | None) -> RunService:
         """The runs; those that find again what another run found have no record of their own."""

@@ -27,6 +27,7 @@ from citewell.settings import Settings, load_settings, setting_fields
 
 if TYPE_CHECKING:
     from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.briefs import StrategyStage
     from citewell.domain.documents import ContentMode, SourceType
     from citewell.domain.events import RunEvent
     from citewell.domain.library import (
@@ -218,18 +219,21 @@ class Citewell:
         depth: NoteDepth = "shallow",
         focus: str | None = None,
         dry_run: bool = False,
+        max_cost: float | None = None,
         from_here: bool = True,
         surface: Surface | None = None,
     ) -> str:
         """Begin research for a note, and return the id of the run, which writes the section at its end.
 
         A path is taken from the working directory, or as one below an added folder; with `from_here` off only so.
+        `max_cost` is a ceiling in USD on what models may cost: at it, passages are quoted instead.
         """
         return self._engine.start_note(
             str(path),
             depth=depth,
             focus=focus,
             dry_run=dry_run,
+            max_cost_usd=max_cost,
             base=Path.cwd() if from_here else None,
             surface=surface or self._surface,
         )
@@ -269,9 +273,14 @@ class Citewell:
         kept = surface or self._surface
         return self.reports().start(given, created_by=created_by or kept, fresh=fresh, surface=kept)
 
-    def reports(self, config: ResearchConfig | None = None) -> ResearchService:
-        """The service that makes reports of briefs, with the strategies that are chosen; the defaults otherwise."""
-        return self._engine.research_service(config)
+    def reports(
+        self, config: ResearchConfig | None = None, strategies: Mapping[StrategyStage, object] | None = None
+    ) -> ResearchService:
+        """The service that makes reports of briefs, with the strategies that are chosen; the defaults otherwise.
+
+        `strategies` holds objects of one's own by stage, such as `{"planner": MyPlanner()}` (docs/reports.md).
+        """
+        return self._engine.research_service(config, strategies)
 
     @property
     def approve(self) -> Approve | None:

@@ -158,11 +158,25 @@ def scenario(folder: Path, url: str) -> list[tuple[str, Any]]:
     do("runs", "diff", first, second)
     do("runs", "resume", first, code=2)
     do("runs", "cancel", first, code=2)
+    report = do("report", QUESTION)["run_id"]
+    assert do("report", QUESTION)["run_id"] == report
+    fresh = do("report", QUESTION, "--fresh")["run_id"]
+    assert fresh != report
+    do("report", "--list")
+    do("report", "--show", report)
+    do("report", "--show", fresh)
+    do("report", "--show", first, code=3)
+    do("report", "--show", "nowhere", code=3)
+    do("runs", "show", report, "--events")
+    do("runs", "replay", report)
+    do("runs", "export", report, "--format", "json", "--output", str(folder / "report.json"))
     do("runs", "prune")
     do("remove", "note:notes/oil")
+    do("report", "--show", report)
     do("runs", "show", second)
     do("remove", "note:notes/lamp", "--purge")
     do("runs", "list")
+    do("report", "--list")
     return told
 
 

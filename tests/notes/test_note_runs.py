@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citewell.app import Engine
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, Unavailable, WorkFailed
+from citewell.domain.notes import NoteText
+from citewell.notes.prompting import read_topics
+from citewell.notes.topics import extract_topics
 from citewell.readers.written_sections import MARK, without_written
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, fails, says
@@ -96,6 +100,17 @@ def test_numbers_of_different_things_are_no_disagreement(engine: Engine, tmp_pat
     assert "104" not in section.partition("[!WARNING]")[2].partition("###")[0]
 
 
+def test_numbers_of_chapters_and_titles_of_links_are_no_disagreement(engine: Engine, tmp_path: Path) -> None:
+    listed = "- Chapter {} - Safety of shared threads\n- [Knots for {} sailors at sea]({}.md)\n"
+    notes = {
+        "Shared threads.md": f"# Shared threads\n\n{listed.format('04', 12, 'b')}",
+        "Other.md": f"# Other book\n\n{listed.format('02', 14, 'c')}\nShared threads need 3 knots at sea.\n",
+    }
+    section = written(engine, tmp_path / "notes", notes, "Shared threads.md")
+    assert "Shared threads need 3 knots at sea." in section
+    assert "[!WARNING]" not in section
+
+
 def written(engine: Engine, folder: Path, notes: dict[str, str], path: str) -> str:
     """The section that a note gets among these."""
     folder.mkdir()
@@ -145,6 +160,93 @@ def test_what_one_asks_oneself_and_half_of_a_list_are_no_topics(engine: Engine, 
     told = {one.topic for one in engine.research_note("Weekly review.md", dry_run=True).topics}
     assert not told & {"Can I do the task on the selected date?", "Where it goes"}
     assert not any(one.startswith("Fewer than 3 years") for one in told)
+
+
+def test_pleasantries_asides_and_pointers_are_no_findings(engine: Engine, tmp_path: Path) -> None:
+    notes = {
+        "Lighthouse guides.md": "# Lighthouse guides\n\nWhat is written for visitors.\n",
+        "Thanks.md": "# Thanks\n\nThanks for checking out the lighthouse guides of the northern islands!\n",
+        "Aside.md": "# Aside\n\n(Before you climb up, be sure to read the lighthouse guides of the keeper.)\n",
+        "New.md": "# New\n\nIf you are new on the island, check out our lighthouse guides in the harbour office.\n",
+        "Talk.md": "# Talk\n\nI: Yes, the lighthouse guides are kept in the harbour office all winter.\n",
+        "Named.md": "# Named\n\nThe office sells postcards (the lighthouse guides, sea charts) in summer.\n",
+        "Printed.md": "# Printed\n\nThe lighthouse guides are printed every spring in four hundred copies.\n",
+    }
+    section = written(engine, tmp_path / "notes", notes, "Lighthouse guides.md")
+    assert "“The lighthouse guides are printed every spring in four hundred copies.” — [[Printed]]" in section
+    for noise in ("Thanks for", "Before you climb", "check out", "I: Yes", "postcards"):
+        assert noise not in section
+
+
+def topics_of(text: str, title: str = "Note") -> list[str]:
+    return [one.topic for one in extract_topics(NoteText(title, text, text, ""))]
+
+
+def test_a_topic_is_read_without_its_marks() -> None:
+    text = (
+        "# Chapter 03 - Ferries\n\nSome 12 guides[^4] were written by [@nayafia][1] and [@lund][2] in 2017.\n\n"
+        '<p class="credit">The crossing took 40 minutes in 1893.</p>\n\n'
+        "Thanks for reading all 12 of our pages!\n\n## Disclaimer\n\n"
+        "## Utilis&eacute;s\n\n[1]: https://example.org\n"
+    )
+    told = topics_of(text, "Chapter 03 - Ferries")
+    assert "Some 12 guides were written by @nayafia and @lund in 2017." in told
+    assert "Ferries" in told
+    assert "Utilisés" in told
+    assert not any("credit" in one or "Thanks" in one or "Disclaimer" in one or "][" in one for one in told)
+
+
+def test_a_topic_that_a_model_names_is_read_without_its_marks_too() -> None:
+    told = [
+        {"topic": "ferries of [Skelday][1], see https://example.org/a?b=c", "context": "<b>x</b>", "type": "concept"},
+        {"topic": "https://docs.example.org/document/d/1I82lrWKk", "context": "", "type": "claim"},
+    ]
+    topics, problem = read_topics(json.dumps(told))
+    assert ([one.topic for one in topics], problem) == (["ferries of Skelday, see"], "")
+
+
+def test_one_or_two_of_something_and_lists_of_amounts_are_no_claims() -> None:
+    told = topics_of(
+        "One person has the final say on all decisions of the harbour board.\n\n"
+        "- Flour for the bread of the crew: 150 g\n\n"
+        "- [Ten thousand ferries in 1,200 harbours](https://example.org/ferries)\n\n"
+        "The harbour board meets 14 times a year in the old customs house.\n"
+    )
+    assert told == ["Note", "The harbour board meets 14 times a year in the old customs house."]
+
+
+@pytest.mark.parametrize(
+    ("text", "leaning", "asked"),
+    [
+        (
+            "Die Fähre fährt im Winter nicht und das ist für die Insel nicht gut.\n\n"
+            "Warum ist es nützlich für die Insel?\n\nWann wurde die Fähre von Skelday gebaut?\n",
+            "Warum ist es nützlich für die Insel?",
+            "Wann wurde die Fähre von Skelday gebaut?",
+        ),
+        (
+            "Le ferry ne va pas sur l'île en hiver et les gens sont dans la ville.\n\n"
+            "Lequel devriez-vous utiliser en hiver ?\n\nQuand le ferry de Skelday a été construit ?\n",
+            "Lequel devriez-vous utiliser en hiver ?",
+            "Quand le ferry de Skelday a été construit ?",
+        ),
+    ],
+)
+def test_questions_that_lean_on_others_are_no_topics_in_other_languages(text: str, leaning: str, asked: str) -> None:
+    told = topics_of(text)
+    assert asked in told
+    assert leaning not in told
+
+
+def test_a_heading_further_down_is_not_what_a_note_is_called(engine: Engine, tmp_path: Path) -> None:
+    notes = {
+        "loki.md": "Loki keeps the logs of the house.\n\n# Installation\n\nBy hand.\n",
+        "gpu.md": "# Graphics\n\nThe driver has an installation option for the old cards of the house.\n",
+        "logcli.md": "# Logcli\n\nThe installation of logcli needs the address of Loki and a reader's password.\n",
+    }
+    section = written(engine, tmp_path / "notes", notes, "loki.md")
+    assert "reader's password" in section
+    assert "old cards" not in section
 
 
 def test_links_lead_where_they_say(added: Engine, vault: Path) -> None:
@@ -373,6 +475,7 @@ def test_twenty_calls_at_once_all_end_well(tmp_path: Path, vault: Path) -> None:
 
 # With a model
 
+LEVELS = ("DEBUG", "INFO", "WARNING")
 TOPICS = [
     {"topic": "harbour dues of Fara", "context": "## Harbour dues", "type": "concept"},
     {"topic": "Halvard passengers in June 1893", "context": "carried 214 passengers", "type": "claim"},
@@ -476,6 +579,65 @@ def test_the_model_is_asked_no_more_often_than_promised(
     engine, server = serving(script)
     assert engine.research_note("Halvard.md", depth=depth).changed
     assert 2 <= len(server.requests) <= most
+
+
+def estimates(engine: Engine, run_id: str) -> list[dict[str, Any]]:
+    made = [event.body for event in engine.runs.events(run_id) if event.kind == "decision_made"]
+    return [body["data"] for body in made if body["name"] == "cost_estimated"]
+
+
+@pytest.mark.parametrize(("depth", "calls"), [("shallow", 3), ("deep", 12)])
+def test_what_it_may_cost_at_most_is_told_before_a_model_is_asked(
+    serving: Callable[..., tuple[Engine, ScriptedModelServer]], depth: str, calls: int
+) -> None:
+    engine, _ = serving(obedient(), prices="openai:test=1000/1000")
+    run_id = engine.start_note("Halvard.md", depth=depth, max_cost_usd=500.0)  # type: ignore[arg-type]
+    engine.runs.wait(run_id)
+    (told,) = estimates(engine, run_id)
+    assert (told["calls"], told["max_cost_usd"]) == (calls, 500.0)
+    spent = engine.runs.result(run_id).metrics.cost_usd
+    assert spent is not None
+    assert 0 < spent < told["usd"]
+    assert engine.runs.replay(run_id).identical
+
+
+def test_at_the_ceiling_passages_are_quoted_and_nothing_is_spent(
+    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+) -> None:
+    engine, server = serving(obedient(), prices="openai:test=1000/1000")
+    result = engine.research_note("Halvard.md", max_cost_usd=0.01)
+    assert server.requests == []
+    assert result.changed
+    assert "“Harbour dues of Fara rose to 12 crowns in 1893.” — [[Ledger]]" in section_of(vault / "Halvard.md")
+
+
+def test_a_ceiling_without_a_price_does_not_start(tmp_path: Path, vault: Path) -> None:
+    model = "openai:nobody-knows-this"
+    engine = Engine(Settings(tmp_path / "data", model=model, model_base_url="https://models.example/v1"))
+    list(engine.add(vault))
+    with pytest.raises(BadInput, match=f"price of {model} is not known"):
+        engine.research_note("Halvard.md", max_cost_usd=1.0)
+    assert engine.runs.latest(10).runs == ()
+    engine.close()
+    assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
+
+
+def test_a_log_has_calls_searches_steps_and_failures_but_nothing_of_the_note(
+    serving: Callable[..., tuple[Engine, ScriptedModelServer]], caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(request: ModelRequest) -> Reply:
+        return fails(500) if "## 2 " in request.prompt else obedient()(request)
+
+    engine, _ = serving(script)
+    with caplog.at_level("DEBUG", logger="citewell.runner"):
+        engine.research_note("Halvard.md", depth="deep")
+    told = {level: [one.message for one in caplog.records if one.levelname == level] for level in LEVELS}
+    assert "asking openai:test to topics" in told["INFO"]
+    assert any(one.startswith("searching by ") for one in told["INFO"])
+    assert {"ReadTopics", "Prepare", "Verify", "ComposeSection", "3 topics, chosen by the model"} <= set(told["DEBUG"])
+    assert any(one.startswith("the model gave no reply to write") for one in told["WARNING"])
+    assert "given up in synthesize: server_error" in told["DEBUG"]
+    assert not any(word in caplog.text for word in ("crowns", "passengers", "Lund"))
 
 
 def test_topics_that_cannot_be_read_twice_are_an_error_and_leave_the_note(

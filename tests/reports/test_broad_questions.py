@@ -172,6 +172,10 @@ def test_statements_in_the_language_of_the_question_come_before_others(tmp_path:
         ("What do my notes say about habits?", ("habits",)),
         ("How do I start and keep alive an open source project?", ("start keep alive open source project",)),
         ("How should I manage my time and plan my work?", ("manage time", "plan work")),
+        (
+            "How do caching and replication work in distributed systems, and what are the trade-offs?",
+            ("caching", "replication"),
+        ),
         ("When was the lamp lit?", ()),
         ("How deep is the well?", ()),
         ("Is the well deep?", ()),
@@ -179,6 +183,19 @@ def test_statements_in_the_language_of_the_question_come_before_others(tmp_path:
 )
 def test_a_question_names_topics_unless_it_asks_for_one_value(question: str, topics: tuple[str, ...]) -> None:
     assert topics_of(question) == topics
+
+
+def test_beside_sections_stands_only_what_can_be_read_alone_and_is_about_its_subject(tmp_path: Path) -> None:
+    notes = {
+        "Caching.md": "# Caching\n\n## What a cache is\n\nA cache keeps answers that are asked for again and again.\n\n"
+        "## Where it stands\n\nThe cache stands between the application and the slow store of the house.\n",
+        "Tries.md": "# Tries\n\nThe trade-off is that it takes much more space than an old trie.\n",
+        "Edges.md": "# Edges\n\nThere is a trade-off though, caching at more edges reduces how often a cache is hit.\n",
+    }
+    text = " ".join(claims(reported(added(tmp_path, notes), "How does caching work, and what are the trade-offs?")))
+    assert "The cache stands between the application" in text
+    assert "trie" not in text
+    assert "There is a trade-off though" not in text
 
 
 def test_one_word_of_several_is_another_topic(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -48,6 +49,29 @@ def test_the_command_prints_the_document_of_its_schema_and_a_page_for_people(dat
     assert json.loads(shown) == document
     code, listed, _ = cli(data, "report", "--list", "--json")
     assert [one["run_id"] for one in json.loads(listed)["runs"]] == [document["run_id"]]
+
+
+def test_the_command_exports_a_report_in_the_forms_of_the_server(data: Path, tmp_path: Path) -> None:
+    run_id = json.loads(cli(data, "report", QUESTION, "--json")[1])["run_id"]
+    written = {}
+    for form in ("md", "json", "html", "bibtex", "ris", "docx", "zip"):
+        target = tmp_path / f"report.{form}"
+        code, out, said = cli(data, "runs", "export", run_id, "--format", form, "--output", str(target), "--json")
+        assert (code, said) == (0, "")
+        told = json.loads(out)
+        written[form] = target.read_bytes()
+        assert told["sha256"] == hashlib.sha256(written[form]).hexdigest()
+    with running_server(data, CITEWELL_EMBEDDINGS="off") as server:
+        for form in ("md", "json", "bibtex", "ris"):
+            assert server.get(f"/api/runs/{run_id}/export?format={form}").body == written[form]
+    assert b"812 gallons" in written["md"]
+    assert json.loads(written["json"])["run_id"] == run_id
+    # The ending of the file says the form; what is no form is refused.
+    code, _, _ = cli(data, "runs", "export", "last", "--output", str(tmp_path / "again.bib"))
+    assert (code, (tmp_path / "again.bib").read_bytes()) == (0, written["bibtex"])
+    code, _, said = cli(data, "runs", "export", "last", "--output", str(tmp_path / "again.xyz"))
+    assert code == 2
+    assert ".xyz is no form of a run" in said
 
 
 def test_a_brief_in_a_file_is_run(data: Path, tmp_path: Path) -> None:

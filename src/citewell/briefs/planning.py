@@ -59,6 +59,10 @@ _PLACED = re.compile(r"\b(?:in|at|on|from|by|for) (?:the )?$", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she|his|her)\b", re.IGNORECASE)
 
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning)\s+(?P<topic>\S[^?.!]{1,120}?)\s*[?.!]*$", re.IGNORECASE)
+# "How do caching and replication work in …" is about caching and replication.
+_WORKS = re.compile(
+    r"\bhow (?:do|does|did) (?P<topic>\S[^?.!]{1,80}?) (?:work|differ|compare|function)\b", re.IGNORECASE
+)
 _ASKS = re.compile(r"(?:how|why|when|where|whether|who|which|what|if)\b", re.IGNORECASE)
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|as well as|vs\.?|versus)\s+", re.IGNORECASE)
 # What is asked for is one value: an overview of the topic would not give it.
@@ -165,7 +169,8 @@ def topics_of(question: str) -> tuple[str, ...]:
     if not broad:
         return ()
     question = " and ".join(broad)
-    named = overview_topic(question) or (match["topic"] if (match := _ABOUT.search(question)) else "")
+    match = _ABOUT.search(question) or _WORKS.search(question)
+    named = overview_topic(question) or (match["topic"] if match else "")
     if named and content_words(named) and not _ASKS.match(named):
         return tuple(one.strip(" ,") for one in _AND.split(_LEADS.sub("", named)) if content_words(one))
     sides = [content_words(side) for side in _AND.split(question)]

@@ -10,6 +10,7 @@ under it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,6 +45,8 @@ _PROSE = ("sentence", "item", "row")
 _SHARED = 2
 # How many of the question's words an answer to the whole must have beside sections of documents.
 _NEARLY_ALL = 0.75
+# What a part of a question was given of the rest of it (`planning.py`).
+_LENT = re.compile(r" \(([^()]+)\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,10 @@ def quote_report(queries: Sequence[QuotedQuery]) -> Draft:
             found = told_by_sections(query.prepared, named, Telling(MOST_OF_A_QUERY, language, topics, outdated))
         else:
             found = list(_answers(query) if is_whole and sections else _statements(query))
+            if has_sections:
+                found = [one for one in found if stands_alone(one.text) and _is_of_subject(one, query)]
             if is_whole and has_sections:
-                found = [one for one in found if _says_all(one, query) and stands_alone(one.text)]
+                found = [one for one in found if _says_all(one, query)]
         fresh = [one for one in found if _is_new(one, said)][:MOST_OF_A_QUERY]
         if found:
             sections.append((query.sub_query.query, fresh))
@@ -133,6 +138,12 @@ def _answers(query: QuotedQuery) -> list[DraftSentence]:
     wanted = content_stems(query.sub_query.query)
     answers = [one for n, one in enumerate(answers) if n == 0 or len(content_stems(one.text) & wanted) >= _SHARED]
     return [_cited_alone(one) for one in answers]
+
+
+def _is_of_subject(sentence: DraftSentence, query: QuotedQuery) -> bool:
+    """Whether a sentence has what a part of a question was given of the rest, in parentheses, where it was."""
+    lent = _LENT.search(query.sub_query.query)
+    return lent is None or bool(content_stems(sentence.text) & content_stems(lent[1]))
 
 
 def _others(query: QuotedQuery, taken: set[str]) -> Iterator[DraftSentence]:

@@ -18,10 +18,17 @@ Family = Literal["knowledge", "web", "academic", "code"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 ClaimType = Literal["fact", "analysis", "recommendation", "comparison"]
 CLAIM_TYPES: tuple[ClaimType, ...] = get_args(ClaimType)
-PlannerName = Literal["llm", "rules"]
-TriageName = Literal["hybrid", "heuristic", "off"]
-DeduplicatorName = Literal["lexical", "off"]
-BinderName = Literal["citation"]
+StrategyStage = Literal["planner", "retrieval", "deduplicator", "triage", "synthesizer", "verifier", "binder"]
+# The names of the shipped strategies; any other is one of the user's own (`briefs/strategies.py`).
+STRATEGY_NAMES: dict[StrategyStage, tuple[str, ...]] = {
+    "planner": ("llm", "rules"),
+    "retrieval": ("live", "replay"),
+    "deduplicator": ("lexical", "off"),
+    "triage": ("hybrid", "heuristic", "off"),
+    "synthesizer": ("default",),
+    "verifier": ("rules",),
+    "binder": ("citation",),
+}
 
 MAX_SNIPPET_CHARS = 8_192
 DEFAULT_FLOOR = 0.5
@@ -63,10 +70,18 @@ class ReportTask:
     brief: Brief
     created_by: str
     families: tuple[FamilyUse, ...] = (FamilyUse("knowledge"),)
-    planner: PlannerName = "llm"
-    triage: TriageName = "hybrid"
-    deduplicator: DeduplicatorName = "lexical"
-    binder: BinderName = "citation"
+    planner: str = "llm"
+    triage: str = "hybrid"
+    deduplicator: str = "lexical"
+    binder: str = "citation"
+    retrieval: str = "live"
+    synthesizer: str = "default"
+    verifier: str = "rules"
+
+    def own(self, stage: StrategyStage) -> str:
+        """The name of the user's own strategy of a stage; empty where it is a shipped one."""
+        name: str = getattr(self, stage)
+        return "" if name in STRATEGY_NAMES[stage] else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,16 @@ from dataclasses import dataclass, replace
 from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis
 from citewell.domain.notes import NoteDepth, NoteDisagreement, NoteText, NoteTopic
 from citewell.domain.queries import QueryPlan
-from citewell.notes.topics import note_passages
-from citewell.readers.markup import scan
+from citewell.notes.keepable import (
+    begins_with,
+    is_keepable,
+    is_whole,
+    links_only,
+    names_another,
+    says_something,
+    without_asides,
+)
+from citewell.notes.topics import note_passages, numbered_as
 from citewell.synthesis.asking import asked
 from citewell.synthesis.checking.claim import check_text, is_claim
 from citewell.synthesis.checking.rarity import Rarity
@@ -22,12 +30,11 @@ from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.extract import extract
 from citewell.synthesis.near_duplicates import are_copies, shingles
 from citewell.synthesis.passages import Passage, passages_of
-from citewell.synthesis.readable import is_readable
 from citewell.synthesis.reading import read_evidence
 from citewell.synthesis.scoring import Scored, score_passages
 from citewell.synthesis.values import NUMBER_WORDS, dates_in, quantities_in
 from citewell.text.folding import folded_text
-from citewell.text.phrases import is_ended, leans, points_elsewhere, states
+from citewell.text.language import is_function_word_anywhere
 from citewell.text.words import index_terms, stem
 
 MOST_FINDINGS: dict[NoteDepth, int] = {"shallow": 3, "deep": 5}
@@ -35,6 +42,7 @@ MAX_DISAGREEMENTS = 5
 # How much of a topic a passage must have in its own words, and of a claim with its surroundings.
 _OWN = 0.6
 _OF_A_CLAIM = 0.55
+_OWN_OF_A_CLAIM = 0.4
 _NEAR_BEST = 0.6
 # How much of a statement another must share to be about the same.
 _SAME = 0.6
@@ -45,7 +53,8 @@ _BOUND = re.compile(
 )
 # How many words a passage must share with a claim.
 _SHARED = 3
-_MOSTLY = 0.5
+_OF_A_QUESTION = 3
+_OTHER = re.compile(r"\b(?:other|another|autres?|andere[mnrs]?|otr[oa]s?)\s+(\w+)", re.IGNORECASE)
 _BOX = re.compile(r"^\[[ xX]\] ")
 _NUMERALS = frozenset(stem(word, "en") for word in NUMBER_WORDS.values())
 _PROSE = ("sentence", "item", "row", "line")
@@ -56,18 +65,26 @@ def find_passages(
 ) -> Draft:
     """A draft of quotations for a topic; refused where nothing speaks of it."""
     if topic.type == "question":
-        return _readable_answer(extract(prepared, plan), MOST_FINDINGS[depth])
+        return _readable_answer(topic, extract(prepared, plan), MOST_FINDINGS[depth])
     chosen = list(_chosen(topic, prepared, plan, MOST_FINDINGS[depth], known))
     sentences = tuple(_sentence(one.passage) for one in chosen)
     return Draft(sentences, refused=not sentences, reason="" if sentences else "nothing speaks of it")
 
 
-def _readable_answer(draft: Draft, most: int) -> Draft:
+def _readable_answer(topic: NoteTopic, draft: Draft, most: int) -> Draft:
     """Of an answer what reads as a finding: sentences, not lists or markup that only its own page can show."""
-    kept = [one for one in draft.sentences if one.kind == "claim" and is_readable(one.text)][:most]
+    kept = [one for one in draft.sentences if one.kind == "claim" and _answers(one.text, topic)][:most]
     if draft.refused or not kept:
         return Draft((), refused=True, reason="nothing answers it")
     return replace(draft, sentences=tuple(kept))
+
+
+def _answers(text: str, topic: NoteTopic) -> bool:
+    """Whether a sentence can stand in the note, and speaks of what is asked in some of its own words."""
+    asked_for = frozenset(word for word in content_stems(topic.topic) if not is_function_word_anywhere(word))
+    shared = len(content_stems(text) & asked_for)
+    wanted = max(1, min(_OF_A_QUESTION, -(-len(asked_for) // 2)))
+    return shared >= wanted and is_keepable(text) and says_something(text)
 
 
 def _chosen(
@@ -78,12 +95,12 @@ def _chosen(
     reading = read_evidence(prepared, plan)
     scored = [one for part in asked(plan.text_query)[:1] for one in score_passages(part, reading)]
     own = [shingles(passage.shown) for passage in note_passages(known)]
-    best = max((one.score for one in scored if _speaks_of(one, topic, known.title)), default=0.0)
+    best = max((one.score for one in scored if _speaks_of(one, topic, known)), default=0.0)
     taken: set[str] = set()
     seen: list[frozenset[str]] = []
     for one in scored:
         said = shingles(one.passage.stated)
-        if one.passage.source.source_key in taken or not _speaks_of(one, topic, known.title):
+        if one.passage.source.source_key in taken or not _speaks_of(one, topic, known):
             continue
         if topic.type == "claim" and one.score < _NEAR_BEST * best:
             continue
@@ -96,38 +113,45 @@ def _chosen(
             return
 
 
-def _speaks_of(one: Scored, topic: NoteTopic, title: str) -> bool:
+def _speaks_of(one: Scored, topic: NoteTopic, known: NoteText) -> bool:
     passage = one.passage
     is_own = passage.source.note_path is not None
     if is_own and content_stems(passage.source.title) == content_stems(topic.topic) and topic.type == "concept":
         return False  # the note of that name is found by its name
-    if passage.kind not in _PROSE or not is_readable(passage.shown) or one.opposed or one.features["index"]:
+    if passage.kind not in _PROSE or one.opposed or one.features["index"]:
         return False
-    said, asked_for = content_stems(passage.shown), content_stems(topic.topic)
-    if len(said - asked_for) < 2 or _links_only(passage) or not _is_whole(passage):
+    if not is_keepable(_BOX.sub("", passage.shown)) or not is_whole(passage):
         return False
+    shown = without_asides(passage.shown)
+    topical = without_asides(topic.topic)
+    said, asked_for = content_stems(shown), content_stems(topical) or content_stems(topic.topic)
+    if len(said - asked_for) < 2 or names_another(shown, f"{known.title} {known.expanded}"):
+        return False
+    if any(content_stems(found[1]) & asked_for for found in _OTHER.finditer(shown)):
+        return False  # "as for other types of leave": it is about something beside the topic
     if topic.type == "claim":
-        return one.coverage >= _OF_A_CLAIM and len(said & asked_for) >= _SHARED
-    if len(asked_for) > 1 and folded_text(topic.topic) in folded_text(passage.shown):
+        shared = len(said & asked_for)
+        return one.coverage >= _OF_A_CLAIM and shared >= max(_SHARED, _OWN_OF_A_CLAIM * len(asked_for))
+    if len(asked_for) > 1 and folded_text(topical).strip() in folded_text(shown):
         return True
-    if len(asked_for) == 2 and not _stand_together(topic.topic, passage.shown):
+    if len(asked_for) == 2 and not _stand_together(topical, shown):
         return False
     # Else the passage has most of the topic's words, what it lacks stands above it, and it speaks of what the note is
     # about: many notes have a heading "Installation".
     above = content_stems(f"{passage.source.title} {passage.heading}")
-    titled = content_stems(title)
-    is_about = bool(above & asked_for) if asked_for <= titled and len(asked_for) == 1 else bool((said | above) & titled)
+    if len(asked_for) == 1 and not above & asked_for and not begins_with(shown, asked_for):
+        return False
+    is_about = _is_about(asked_for, said, above, content_stems(known.title))
     return is_about and asked_for <= said | above and len(said & asked_for) >= _OWN * len(asked_for)
 
 
-def _is_whole(passage: Passage) -> bool:
-    """Whether it can be read where it is put: no title, no half of a statement, nothing that leans on another one."""
-    shown = passage.shown
-    if content_stems(shown) <= content_stems(passage.source.title) or leans(shown) or points_elsewhere(shown):
-        return False
-    if passage.kind in ("sentence", "line"):
-        return is_ended(shown) or (passage.kind == "line" and states(shown))
-    return passage.kind != "item" or not passage.lead.endswith(":") or is_ended(shown)
+def _is_about(asked_for: frozenset[str], said: frozenset[str], above: frozenset[str], titled: frozenset[str]) -> bool:
+    """Whether it speaks of what the note is about: a heading of one word says little without the note's title."""
+    if len(asked_for) > 1:
+        return bool((said | above) & titled)
+    if asked_for <= titled:
+        return bool(above & asked_for)
+    return 2 * len((said | above) & titled) >= len(titled)
 
 
 def _stand_together(topic: str, shown: str) -> bool:
@@ -149,13 +173,6 @@ def _stand_together(topic: str, shown: str) -> bool:
     return False
 
 
-def _links_only(passage: Passage) -> bool:
-    """Whether a line only points to notes: it says nothing of its own."""
-    raw = passage.source.text[passage.start : passage.end]
-    linked = sum(link.end - link.start for link in scan(raw).links)
-    return linked > _MOSTLY * len(raw)
-
-
 def _sentence(passage: Passage) -> DraftSentence:
     return DraftSentence(_BOX.sub("", passage.shown), "claim", tuple(passage.quotes))
 
@@ -175,7 +192,9 @@ class _Statement:
 
 
 def _statements(passages: Sequence[Passage]) -> list[_Statement]:
-    found = (_Statement.of(one) for one in passages if one.kind in ("sentence", "item") and is_claim(one.shown))
+    # A line that only links, or that is numbered as a chapter, states nothing that another could deny.
+    kept = (one for one in passages if not links_only(one) and not numbered_as(one.shown))
+    found = (_Statement.of(one) for one in kept if one.kind in ("sentence", "item") and is_claim(one.shown))
     return [one for one in found if len(one.words) >= _SHARED]
 
 

@@ -15,7 +15,7 @@ from citewell.domain.answers import PreparedSynthesis
 from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.notes import MAX_NOTE_CHARS, MAX_TOPICS, NoteText, NoteTopic, TopicType
 from citewell.models.structured import Unstructured, read_json
-from citewell.notes.topics import MAX_TOPIC_CHARS
+from citewell.notes.topics import MAX_TOPIC_CHARS, plain
 from citewell.synthesis.shown_evidence import inert, render_source
 from citewell.text.secrets import kinds_of_secrets
 
@@ -97,11 +97,9 @@ def read_topics(reply: str) -> tuple[tuple[NoteTopic, ...], str]:
     except Unstructured as error:
         return (), error.reason
     found = {
-        " ".join(one.topic.split()).casefold(): NoteTopic(
-            " ".join(one.topic.split())[:MAX_TOPIC_CHARS], " ".join(one.context.split())[:300], one.type
-        )
+        plain(one.topic).casefold(): NoteTopic(plain(one.topic)[:MAX_TOPIC_CHARS], plain(one.context)[:300], one.type)
         for one in told
-        if any(map(str.isalnum, one.topic))
+        if any(map(str.isalnum, plain(one.topic)))
     }
     return tuple(found.values())[:MAX_TOPICS], "" if found else "it names no topic"
 

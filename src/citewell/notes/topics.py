@@ -14,19 +14,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import unescape
 
 from citewell.domain.answers import PreparedSource
 from citewell.domain.documents import Span
 from citewell.domain.notes import MAX_NOTE_CHARS, MAX_TOPICS, NoteText, NoteTopic, TopicType
+from citewell.notes.keepable import links_only
 from citewell.planning.web_queries import distinct
 from citewell.readers.markup import scan
 from citewell.synthesis.checking.claim import is_claim
 from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.markup import readable
 from citewell.synthesis.passages import Passage, passages_of
+from citewell.synthesis.readable import is_readable
 from citewell.synthesis.topic import leans_back
 from citewell.synthesis.values import dates_in, quantities_in
-from citewell.text.phrases import is_example, leans
+from citewell.text.folding import folded_text
+from citewell.text.language import detect_language
+from citewell.text.phrases import (
+    furniture,
+    is_ended,
+    is_example,
+    is_pleasantry,
+    leans,
+    points_elsewhere,
+    points_further,
+    states,
+)
 
 MAX_TOPIC_CHARS = 160
 # How many of each kind there may be at most, so that no kind crowds out the others.
@@ -39,13 +53,51 @@ _FEW = 4
 _LABELS = content_stems(
     """notes note links link references reference sources source see also todo tasks summary overview introduction
     background conclusion misc other ideas thoughts details example examples usage related table contents resources
-    log journal daily weekly review meeting agenda attendees quellen literatur"""
+    log journal daily weekly review meeting agenda attendees quellen literatur
+    image images picture pictures screenshot screenshots video videos book books article articles tool tools rule rules
+    ingredient ingredients direction directions step steps bilder bücher zutaten livres ingrédients"""
 )
 # A question about somebody named before cannot be looked up by itself.
-_LEANS = re.compile(r"\b(?:she|he|they|it|this|that|these|those|her|him|them|you)\b", re.IGNORECASE)
+_LEANS = {
+    "en": re.compile(r"\b(?:she|he|they|it|this|that|these|those|her|him|them|your?)\b", re.IGNORECASE),
+    "de": re.compile(
+        r"(?<!gibt )\bes\b|\b(?:er|sie|ihn|ihm|ihr|ihre[mnrs]?|ihnen|dies|diese[mnrs]?|du|deine?\w?)\b", re.I
+    ),
+    "fr": re.compile(
+        r"^(?:qui )?[\w'’]*-(?:ils?|elles?)\b|(?<!-)\b(?:ils?|elles?|ce)\b"
+        r"|\b(?:cet|cette|ces|cela|ça|vous|votre|vos|tu|ton|tes|(?:le|la|les)quel(?:le)?s?)\b",
+        re.I,
+    ),
+    "es": re.compile(r"\b(?:él|ella|ellos|ellas|ést[aeo]s?|est[aeo]s?|es[aeo]s|usted|tú)\b", re.IGNORECASE),
+}
 # What one asks oneself at a step of some routine: nothing that was written down answers it.
-_ASKS_ONESELF = re.compile(r"(?:can|could|should|do|did|am|will|would|shall|have|may|must) (?:i|we)\b", re.IGNORECASE)
+_ASKS_ONESELF = re.compile(
+    r"(?:can|could|should|do|did|am|will|would|shall|have|may|must) (?:i|we)\b"
+    r"|(?:kann|soll|sollte|muss|darf|will|möchte|habe|bin|können|sollen|müssen|haben) (?:ich|wir)\b"
+    r"|(?:puis|dois|suis|ai)-je\b",
+    re.IGNORECASE,
+)
 _BOX = re.compile(r"^\[[ xX]\] ")
+# Who speaks in a dialogue ("Q: …"): its questions are answered there.
+_SPEAKER = re.compile(r"\W*[^\W\d_]{1,2}: ")
+# Markup that a topic is read without: links by reference, footnotes, addresses, escaped characters.
+_BY_REFERENCE = re.compile(r"!?\[([^\[\]\n]{1,300})\]\[[^\[\]\n]{0,100}\]")
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\n]{1,60}\]")
+_ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--|\{[{%]")
+# The place in a row of chapters, which is no part of what a chapter is about.
+_NUMBERED = re.compile(
+    r"(?:chapter|part|step|section|lesson|lecture|week|day|kapitel|teil|schritt|abschnitt|chapitre|partie|étape|capítulo|parte"
+    r"|paso)\s+(?:\d{1,3}|[IVX]{1,5})\s*[-–—:.)]+\s*(?=\S)",
+    re.IGNORECASE,
+)
+# A condition about what was said before.
+_CONDITION = re.compile(
+    r"(?:if|when|while|because|with|after|before|since|as) (?:it|they|this|that|these|those)\b", re.I
+)
+# One or two of something are no figure that could be checked.
+_FEW_WORDS = frozenset({"1", "2"})
 # What is somebody's own is not to be found on the web, and nobody there is to read it.
 _OF_ONESELF = re.compile(
     r"(?:^|[^\w\s]\s*|\b(?:and|but|that|which|what|when|where|why|how|if|as|do|did|can|could|should|would|have|am|was)\s+)"
@@ -78,7 +130,16 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
     """At most ten topics, in the order of the note."""
     text = note.expanded[:MAX_NOTE_CHARS]
     passages = passages_of(_as_source(note.title, text))
-    found = [*_asked(passages), *_claimed(passages), *_headed(passages), *_linked(text), *_titled(note)]
+    # Notes of other languages quote English too.
+    language = detect_language(text)
+    leaning = tuple(pattern for name, pattern in _LEANS.items() if name in ("en", language))
+    found = [
+        *_asked(passages, leaning),
+        *_claimed(passages),
+        *_headed(passages, leaning),
+        *_linked(text),
+        *_titled(note),
+    ]
     wanted = _focused(found, focus)
     chosen: list[_Candidate] = []
     for one in sorted(wanted, key=lambda one: (one.rank, one.place)):
@@ -89,58 +150,97 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
     return tuple(one.topic for one in sorted(chosen, key=lambda one: one.place))
 
 
+def numbered_as(text: str) -> bool:
+    """Whether it begins with its place in a row of chapters."""
+    return _NUMBERED.match(text) is not None
+
+
+def plain(text: str) -> str:
+    """A line as one would say it: link marks, footnotes, addresses and escapes taken away; empty where it is HTML."""
+    if _TAG.search(text):
+        return ""
+    shown = unescape(_FOOTNOTE.sub("", _BY_REFERENCE.sub(r"\1", text)))
+    return " ".join(_ESCAPED.sub(r"\1", _ADDRESS.sub("", shown)).split())
+
+
 def _candidate(text: str, context: str, kind: TopicType, place: int, rank: int) -> Iterator[_Candidate]:
-    shown = " ".join(text.split())
+    shown = plain(text)
     stems = content_stems(shown)
     if stems and len(shown) <= MAX_TOPIC_CHARS:
-        yield _Candidate(NoteTopic(shown, context[:MAX_TOPIC_CHARS], kind), place, rank, stems)
+        yield _Candidate(NoteTopic(shown, plain(context)[:MAX_TOPIC_CHARS], kind), place, rank, stems)
 
 
-def _asked(passages: Sequence[Passage]) -> Iterator[_Candidate]:
+def _leans_on(text: str, leaning: Sequence[re.Pattern[str]]) -> bool:
+    return any(pattern.search(text) for pattern in leaning)
+
+
+def _asked(passages: Sequence[Passage], leaning: Sequence[re.Pattern[str]]) -> Iterator[_Candidate]:
     for one in passages:
-        shown = _BOX.sub("", one.shown)
-        leans_on = leans_back(one) or _LEANS.search(shown) or _ASKS_ONESELF.match(shown)
+        shown = plain(_BOX.sub("", one.shown))
+        leans_on = leans_back(one) or leans(shown) or _leans_on(shown, leaning) or _ASKS_ONESELF.match(shown)
+        is_aside = _SPEAKER.match(shown) or "(" in shown or not is_readable(shown)
         # A heading that asks is answered below it.
-        if (
-            one.kind not in ("code", "heading")
-            and shown.endswith("?")
-            and not leans_on
-            and len(content_stems(shown)) > 2
-        ):
+        if one.kind in ("code", "heading") or not shown.endswith("?") or leans_on or is_aside:
+            continue
+        if len(content_stems(shown)) > 2:
             yield from _candidate(shown, one.heading, "question", one.start, 0)
 
 
 def _claimed(passages: Sequence[Passage]) -> Iterator[_Candidate]:
     """Sentences with something that can be checked: a number or a date, and a subject of their own."""
     for one in passages:
-        checkable = one.kind in ("sentence", "item") and (quantities_in(one.shown) or dates_in(one.shown))
+        shown = plain(_BOX.sub("", one.shown))
         # An item under the line that leads into it is half a statement.
-        is_whole = (
-            not (one.kind == "item" and one.lead.endswith(":")) and not is_example(one.shown) and not leans(one.shown)
-        )
-        if checkable and is_whole and is_claim(one.shown) and not leans_back(one) and len(content_stems(one.shown)) > 3:
-            yield from _candidate(_BOX.sub("", one.shown), one.heading, "claim", one.start, 2)
+        is_half = one.kind not in ("sentence", "item") or (one.kind == "item" and one.lead.endswith(":"))
+        if is_half or not _is_checkable(shown) or leans_back(one) or not is_claim(shown) or links_only(one):
+            continue
+        if _is_statement(shown) and len(content_stems(shown)) > 3 and not _says_little(shown):
+            yield from _candidate(shown, one.heading, "claim", one.start, 2)
 
 
-def _headed(passages: Sequence[Passage]) -> Iterator[_Candidate]:
+def _is_statement(text: str) -> bool:
+    """Prose: no sum, and no line of a list that only names an amount."""
+    return is_readable(text) and "=" not in text and (is_ended(text) or states(text))
+
+
+def _is_checkable(text: str) -> bool:
+    return bool(dates_in(text)) or any(
+        one.value not in _FEW_WORDS or any(map(str.isdigit, text[one.start : one.end])) for one in quantities_in(text)
+    )
+
+
+def _says_little(text: str) -> bool:
+    """Examples, what goes on from another sentence, dialogue, and what sends its reader elsewhere."""
+    elsewhere = points_elsewhere(text) or points_further(text) or is_pleasantry(text)
+    goes_on = leans(text) or _CONDITION.match(text) is not None
+    return elsewhere or is_example(text) or goes_on or bool(_SPEAKER.match(text)) or text.isupper()
+
+
+def _headed(passages: Sequence[Passage], leaning: Sequence[re.Pattern[str]]) -> Iterator[_Candidate]:
     for one in passages:
-        leans_on = _LEANS.search(one.shown) or one.shown.endswith("?")
-        if one.kind == "heading" and not leans_on and content_stems(one.shown) - _LABELS:
+        shown = _NUMBERED.sub("", plain(one.shown), count=1)
+        # Shouted lines of running text are no headings.
+        leans_on = _leans_on(shown, leaning) or shown.endswith(("?", "!")) or (shown.isupper() and shown.count(" ") > 2)
+        if one.kind == "heading" and not leans_on and _names_something(shown):
             above = one.heading.rpartition(" › ")[0]
-            yield from _candidate(one.shown, above, "concept", one.start, 3)
+            yield from _candidate(shown, above, "concept", one.start, 3)
+
+
+def _names_something(heading: str) -> bool:
+    return bool(content_stems(heading) - _LABELS) and folded_text(heading).strip(" :.") not in furniture()
 
 
 def _linked(text: str) -> Iterator[_Candidate]:
     for link in scan(text).links:
         if link.kind == "wikilink" and link.target:
-            name = link.target.rpartition("/")[2].removesuffix(".md")
+            name = link.target.rpartition("/")[2].removesuffix(".md").replace("_", " ")
             if _WIKI.fullmatch(name):
                 line = text[text.rfind("\n", 0, link.start) + 1 : link.end + 80].split("\n", 1)[0]
                 yield from _candidate(name, readable(line), "concept", link.start, _LINKED)
 
 
 def _titled(note: NoteText) -> Iterator[_Candidate]:
-    yield from _candidate(note.title, "", "concept", -1, 1)
+    yield from _candidate(_NUMBERED.sub("", note.title, count=1), "", "concept", -1, 1)
 
 
 def _focused(found: Iterable[_Candidate], focus: str | None) -> list[_Candidate]:

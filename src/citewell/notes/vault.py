@@ -23,11 +23,14 @@ from citewell.notes.sections import NoteFormat, Placed, Written, format_of, own_
 from citewell.readers.markdown import markdown_document
 from citewell.recording.markdown import escape, web_link, wikilink
 from citewell.text.canonical import canonicalize
+from citewell.text.properties import properties_of
 from citewell.text.urls import canonical_url
 
 MAX_DIFF_CHARS = 200_000
 _EMBEDDED = ("vault_note", "text", "apple_note")
 _EMBED_DEPTH = 3
+# Files that are named for their place, and not for what is in them.
+_NAMELESS = ("readme", "index", "_index")
 
 
 class NoteVault:
@@ -73,7 +76,7 @@ class NoteVault:
             raise BadInput(f"{task.path} is empty: there is nothing to research.", fix="Write something first.")
         read = markdown_document(text) if _format(place) == "markdown" else ReadDocument(text, None, ())
         keys = self._corpus.keys_under(place.whole)
-        title = read.title or read.heading or posixpath.splitext(place.name)[0]
+        title = _title(read, posixpath.splitext(place.name)[0])
         linked = (self._resolved(link, task) for link in read.links if link.kind != "url")
         return NoteText(
             title=" ".join(title.split())[:300],
@@ -165,7 +168,10 @@ class NoteVault:
     # Embeds
 
     def _expanded(self, read: ReadDocument, task: NoteTask, seen: frozenset[str], depth: int = 0) -> str:
-        """The text with what it embeds in the place of each embed; a note embedded in itself stays a link."""
+        """The text with what it embeds in the place of each embed; a note embedded in itself stays a link.
+
+        Obsidian shows an embedded note as a block of its own: it goes on from no sentence.
+        """
         parts: list[str] = []
         at = 0
         for link in read.links:
@@ -176,7 +182,8 @@ class NoteVault:
                 continue
             text = self._corpus.slice(document.content_hash, 0, document.length)
             inner = markdown_document(_part(text, link))
-            parts += [read.text[at : link.start], self._expanded(inner, task, seen | {document.source_key}, depth + 1)]
+            embedded = self._expanded(inner, task, seen | {document.source_key}, depth + 1)
+            parts += [read.text[at : link.start], f"\n\n{embedded.strip()}\n\n"]
             at = link.end
         return "".join((*parts, read.text[at:]))
 
@@ -234,8 +241,22 @@ def _spellings(path: str) -> Iterator[str]:
 
 def _shown_as(document: Document) -> str:
     """What a note is called where its file's name does not say it: there are many README.md."""
-    stem = posixpath.splitext(posixpath.basename(document.note_path or ""))[0]
-    return document.aliases[-1] if document.title == stem and document.aliases else document.title
+    folder, name = posixpath.split(document.note_path or "")
+    stem = posixpath.splitext(name)[0]
+    if document.title != stem:
+        return document.title
+    named = document.aliases[-1] if document.aliases else stem
+    return named if named != stem or stem.casefold() not in _NAMELESS else posixpath.basename(folder) or stem
+
+
+def _title(read: ReadDocument, stem: str) -> str:
+    """What a note is called: a heading further down is that of a part of it."""
+    _, body = properties_of(read.text)
+    opens = read.text[body:].lstrip()
+    is_first = opens.startswith("#") or (read.heading is not None and opens.startswith(read.heading))
+    if read.title or (read.heading and (is_first or stem.casefold() in _NAMELESS)):
+        return read.title or read.heading or stem
+    return stem.replace("_", " ")
 
 
 def _wikilink(target: str, title: str) -> str:
@@ -246,7 +267,9 @@ def _wikilink(target: str, title: str) -> str:
     if "/" not in target:
         return link
     shown = wikilink(title).removeprefix("[[").removesuffix("]]")
-    named = shown if wikilink(title).startswith("[[") else target.rpartition("/")[2]
+    folder, _, name = target.rpartition("/")
+    plain = folder.rpartition("/")[2] if name.casefold() in _NAMELESS else name
+    named = shown if wikilink(title).startswith("[[") else plain
     return f"[[{target}|{named}]]"
 
 

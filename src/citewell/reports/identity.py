@@ -28,7 +28,9 @@ def run_stem(request: RunRequest) -> str:
     """What the ids of all attempts at a request begin with: the brief, who may be asked, and how it is done."""
     task = request.report
     assert isinstance(task, ReportTask)
-    how = [task.planner, task.triage, task.deduplicator, task.binder, task.families]
+    how: list[object] = [task.planner, task.triage, task.deduplicator, task.binder, task.families]
+    # What was added since counts only where it is used: the ids of earlier requests stay.
+    how += [name for name in (task.own("retrieval"), task.own("synthesizer"), task.own("verifier")) if name]
     use = request.models
     asked = [use.writer, use.planner, use.reviewer, request.semantic, request.judge, request.filters]
     return f"report-{_hash([task.brief, how, asked])}"

@@ -7,11 +7,12 @@ is its own is kept in `research_runs`, one row a run, from the moment it begins.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from citewell.domain.briefs import ReportRecord, ReportTask
+from citewell.briefs.strategies import register_strategy
+from citewell.domain.briefs import ReportRecord, ReportTask, StrategyStage
 from citewell.domain.errors import CitewellError, Conflict, NotFound
 from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
 from citewell.domain.runs import TERMINAL, RunRequest, RunResult, RunStatus, Surface
@@ -154,7 +155,7 @@ class ResearchService:
 
     @property
     def _is_recorded(self) -> bool:
-        return self.config.retrieval == "live"
+        return self.config.retrieval != "replay"
 
     def _request(self, brief: ResearchBrief, created_by: str, surface: Surface) -> RunRequest:
         value, config = brief.as_value(), self.config
@@ -166,6 +167,9 @@ class ResearchService:
             triage=config.triage,
             deduplicator=config.deduplicator,
             binder=config.binder,
+            retrieval=config.retrieval if config.retrieval != "replay" else "live",
+            synthesizer=config.synthesizer,
+            verifier=config.verifier,
         )
         return self._parts.request(task, config, surface)
 
@@ -218,9 +222,25 @@ class ResearchService:
             return read_text(row.document).model_copy(update={"status": "interrupted"})
 
 
-def build_research_service(parts: ResearchParts, config: ResearchConfig | None = None) -> ResearchService:
-    """A service with these strategies; the defaults where none are chosen."""
-    return ResearchService(parts, config or ResearchConfig())
+def build_research_service(
+    parts: ResearchParts,
+    config: ResearchConfig | None = None,
+    strategies: Mapping[StrategyStage, object] | None = None,
+) -> ResearchService:
+    """A service with these strategies; the defaults where none are chosen.
+
+    An object in `strategies` is one's own, known by its attribute `name`, else by the name of its class.
+    """
+    return ResearchService(parts, with_own(config or ResearchConfig(), strategies or {}))
+
+
+def with_own(config: ResearchConfig, strategies: Mapping[StrategyStage, object]) -> ResearchConfig:
+    """The choice with strategies of one's own, registered by their names."""
+    chosen = config.model_dump()
+    for stage, strategy in strategies.items():
+        chosen[stage] = str(getattr(strategy, "name", "") or type(strategy).__name__)
+        register_strategy(stage, chosen[stage], strategy)
+    return ResearchConfig(**chosen) if strategies else config
 
 
 def _row(run: ResearchRun) -> ResearchRow:

@@ -26,16 +26,13 @@ from citewell.domain.answers import (
     Verification,
 )
 from citewell.domain.briefs import (
-    BinderName,
+    STRATEGY_NAMES,
     Brief,
     ClaimType,
-    DeduplicatorName,
     Duplicate,
     ItemCredibility,
-    PlannerName,
     ReportItem,
     ReportPlan,
-    TriageName,
 )
 from citewell.domain.chat import ChatProblem, ChatPurpose, ChatReply, ChatRequest, Usage
 from citewell.domain.documents import DocumentView
@@ -82,6 +79,8 @@ class Retrieve:
     plan: QueryPlan
     attempt: int
     semantic: SemanticUse = "off"
+    # The user's own retrieval source, where one is chosen; left out of the action's name elsewhere.
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +223,8 @@ class Verify:
     max_citations: int = 8
     # What a judge said of its sentences; left out of the action's name where there is nothing (`action_digest`).
     scores: tuple[JudgedPair, ...] = ()
+    # The user's own verifier, where one is chosen.
+    verifier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +387,7 @@ class PlanBrief:
     """Which questions are looked into for a brief, by rules; with a survey, also what the corpus holds on its topic."""
 
     brief: Brief
-    planner: PlannerName
+    planner: str
     survey: TopicSurvey | None = None
 
 
@@ -412,7 +413,7 @@ class DedupeItems:
     """Find the items that say what another one says."""
 
     items: tuple[ReportItem, ...]
-    deduplicator: DeduplicatorName
+    deduplicator: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +422,7 @@ class TriageItems:
 
     items: tuple[ReportItem, ...]
     floor: float
-    triage: TriageName
+    triage: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,6 +441,8 @@ class QuoteReport:
     """A report without a model: what the evidence says of each sub-query, word for word."""
 
     queries: tuple[QuotedQuery, ...]
+    # The user's own synthesizer, where one is chosen.
+    synthesizer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,7 +464,7 @@ class BindReport:
     plan: ReportPlan
     types: dict[str, ClaimType]
     by_model: bool
-    binder: BinderName
+    binder: str
 
 
 Action = (
@@ -517,7 +520,26 @@ IO_ACTIONS = (
 
 
 def kind_of(action: Action) -> ActionKind:
-    return "io" if isinstance(action, IO_ACTIONS) else "compute"
+    return "io" if isinstance(action, IO_ACTIONS) or is_own_strategy(action) else "compute"
+
+
+def is_own_strategy(action: Action) -> bool:
+    """Whether a strategy of the user's own does it: what it says is recorded, and not done again on a replay."""
+    match action:
+        case PlanBrief():
+            return action.planner not in STRATEGY_NAMES["planner"]
+        case DedupeItems():
+            return action.deduplicator not in STRATEGY_NAMES["deduplicator"]
+        case TriageItems():
+            return action.triage not in STRATEGY_NAMES["triage"]
+        case BindReport():
+            return action.binder not in STRATEGY_NAMES["binder"]
+        case QuoteReport():
+            return bool(action.synthesizer)
+        case Verify():
+            return bool(action.verifier)
+        case _:
+            return False
 
 
 STAGES: dict[type[Any], Stage] = {
@@ -939,6 +961,13 @@ def digest(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(msgspec.to_builtins(value), order="deterministic")).hexdigest()
 
 
+_OWN_NAMES: tuple[tuple[type[Any], str], ...] = (
+    (Retrieve, "source"),
+    (Verify, "verifier"),
+    (QuoteReport, "synthesizer"),
+)
+
+
 def action_digest(action: Action) -> str:
     """The name under which an action's observation is filed.
 
@@ -947,6 +976,9 @@ def action_digest(action: Action) -> str:
     body = msgspec.to_builtins(action)
     if isinstance(action, Verify) and not action.scores:
         del body["scores"]
+    for kind, name in _OWN_NAMES:
+        if isinstance(action, kind) and not body[name]:
+            del body[name]
     if isinstance(action, PlanBrief) and action.survey is None:
         del body["survey"]
     if isinstance(action, ReadPage) and action.max_chars is None:

@@ -6,8 +6,7 @@ from typing import assert_never
 
 from citewell.briefs.composing import compose_report
 from citewell.briefs.planning import LlmQueryPlanner
-from citewell.briefs.quoting import quote_report
-from citewell.briefs.strategies import BINDERS, DEDUPLICATORS, PLANNERS, TRIAGES
+from citewell.briefs.strategies import drafted, planned, strategy_of
 from citewell.briefs.triage import HybridCredibilityTriage
 from citewell.briefs.writing import read_report
 from citewell.domain.briefs import ReportItem
@@ -123,6 +122,9 @@ def compute(action: Action) -> Observation:
         case ReadDraft():
             draft = read_answer(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
             return Drafted(draft)
+        case Verify() if action.verifier:
+            check = strategy_of("verifier", action.verifier).verify
+            return Verified(check(action.question, action.draft, action.prepared, action.plan, action.max_citations))
         case Verify():
             scores = {one.pair: one.entails for one in action.scores}
             checked = verify(
@@ -151,13 +153,19 @@ def compute(action: Action) -> Observation:
         case PlanBrief() | ReadBriefPlan() | DedupeItems() | TriageItems() | ReadTriage():
             return _gathered(action)
         case QuoteReport():
-            return Drafted(quote_report(action.queries))
+            return Drafted(drafted(action.synthesizer or "default", action.queries))
         case ReadReport():
             read = read_report(action.reply, action.prepared, is_repair=action.is_repair, is_cut=action.is_cut)
             return ReportRead(read.draft, read.types)
         case BindReport():
             composed = compose_report(
-                *(action.verification, action.retained, action.plan, action.types, BINDERS[action.binder]),
+                *(
+                    action.verification,
+                    action.retained,
+                    action.plan,
+                    action.types,
+                    strategy_of("binder", action.binder),
+                ),
                 by_model=action.by_model,
             )
             return ReportComposed(composed)
@@ -190,14 +198,14 @@ def _gathered(action: PlanBrief | ReadBriefPlan | DedupeItems | TriageItems | Re
     """What is computed for a report before it is written."""
     match action:
         case PlanBrief():
-            return BriefPlanned(PLANNERS[action.planner].plan(action.brief, action.survey))
+            return BriefPlanned(planned(action.planner, action.brief, action.survey))
         case ReadBriefPlan():
             return BriefPlanned(*LlmQueryPlanner().read(action.reply, action.brief, action.model))
         case DedupeItems():
-            return ItemsDeduped(DEDUPLICATORS[action.deduplicator].duplicates(action.items))
+            return ItemsDeduped(tuple(strategy_of("deduplicator", action.deduplicator).duplicates(action.items)))
         case TriageItems():
-            triage = TRIAGES[action.triage]
-            verdicts = triage.verdicts(action.items, action.floor)
+            triage = strategy_of("triage", action.triage)
+            verdicts = tuple(triage.verdicts(action.items, action.floor))
             ask: tuple[ReportItem, ...] = ()
             if isinstance(triage, HybridCredibilityTriage):
                 ask = triage.to_ask(action.items, verdicts, action.floor)

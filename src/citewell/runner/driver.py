@@ -33,6 +33,7 @@ from citewell.runner.display import Display
 from citewell.runner.machine import Machine, Step, stage_group_spent
 from citewell.runner.playback import Position, control_entry, entries_after, observation_entry
 from citewell.runner.state import PHASES, Phase, RunState
+from citewell.runner.telling import tell_computing, tell_decisions, tell_failed
 from citewell.version import __version__
 
 # Performs an io action; text that a model writes is told as it comes.
@@ -166,6 +167,7 @@ class Driver:
             else observation_entry(answered, observation, elapsed)
         )
         self._step = self._machine.step(before, observation, elapsed, answered)
+        tell_decisions(self._step.decisions)
         shown = [*self._display.take(), *self._display.settle(self._state)]
         return [*shown, entry, *entries_after(self._log.run_id, before, self._step, answered, self._tool_version)]
 
@@ -206,6 +208,7 @@ class Driver:
     async def _do(self, action: Action) -> Observation:
         try:
             if kind_of(action) == "compute":
+                tell_computing(action)
                 return await self._in_thread(compute, action)
             async with self._slots:
                 observation = await self._perform(action, self._display.open(action, self._state))
@@ -214,6 +217,7 @@ class Driver:
         except CitewellError as error:
             return ActionFailed(error.code, self._redact(error.message))
         except Exception as error:  # noqa: BLE001  the driver's boundary: recorded as what the run saw
+            tell_failed(action, type(error).__name__)
             return ActionFailed(type(error).__name__, self._redact(str(error))[:500])
 
     async def _in_thread(self, function: Callable[..., _Result], *args: object) -> _Result:

@@ -10,9 +10,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import Protocol
 
+from citewell.briefs.strategies import retrieved
 from citewell.briefs.surveying import TopicSurveys
 from citewell.domain.answers import Entails
 from citewell.domain.chat import ChatFailed, ChatModel
@@ -65,7 +67,9 @@ from citewell.runner.actions import (
     WebFailed,
     WebSearched,
     WriteSection,
+    is_own_strategy,
 )
+from citewell.runner.compute import compute
 from citewell.runner.web_effects import WebEffects
 from citewell.synthesis.answerability import with_estimate
 from citewell.text.masking import MaskedStream, Masker
@@ -231,6 +235,8 @@ class Effects:
             return self._compare(action)
         if isinstance(action, (ReadNote, LinkNotes, WriteSection)):
             return self._of_the_note(action)
+        if is_own_strategy(action):
+            return compute(action)
         # What is removed meanwhile is still there for the row that was just ranked.
         with self._store.snapshot():
             return self._read(action)
@@ -239,6 +245,10 @@ class Effects:
         match action:
             case Retrieve():
                 builder = PackBuilder(self._store, action.semantic, self._open_lane, self._reranker)
+                if action.source:
+                    question = action.question
+                    search = partial(builder.build, question)
+                    return Retrieved(with_estimate(retrieved(action.source, question, action.plan, search)))
                 pack, report = builder.build_with_report(action.question, action.plan)
                 return Retrieved(with_estimate(pack), report)
             case ReadGiven():

@@ -3,7 +3,7 @@
     This keeps it from going sour.             leans on the sentence before
     See the calendar for details.              points elsewhere
 
-English, by closed lists (`phrases.toml`); a sentence of another language does none of this. Pure.
+By closed lists (`phrases.toml`), English, and of German, French and Spanish the commonest. Pure.
 """
 
 from __future__ import annotations
@@ -69,6 +69,16 @@ def points_elsewhere(text: str) -> bool:
     if label is not None and said[label.end() :].lstrip()[:1] in (":", "-", "–"):
         return True
     return bool(_turns("points").match(said) or _turns("points_within").search(said))
+
+
+def points_further(text: str) -> bool:
+    """Whether it sends its reader on somewhere in it: "If you are new, check out our guide"."""
+    return bool(_turns("sends").search(_said(text)))
+
+
+def is_pleasantry(text: str) -> bool:
+    """Whether it greets, thanks or cheers, and states nothing."""
+    return bool(_turns("pleasantries").match(_said(text)))
 
 
 def _said(text: str) -> str:

@@ -254,7 +254,9 @@ def _verify(state: RunState, draft: Draft) -> Transition:
     assert state.prepared is not None
     assert state.plan is not None
     check = Verify(
-        *(state.request.question, draft, state.prepared, state.plan, state.budget.citations), scores=state.scores
+        *(state.request.question, draft, state.prepared, state.plan, state.budget.citations),
+        scores=state.scores,
+        verifier=state.request.report.own("verifier") if state.request.report is not None else "",
     )
     return Transition(state, (check,))
 

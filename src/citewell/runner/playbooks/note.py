@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from citewell.domain.answers import Draft, Verification
-from citewell.domain.chat import ChatReply, ChatRequest
+from citewell.domain.chat import ChatReply, ChatRequest, Usage
 from citewell.domain.decisions import (
     ActionGivenUp,
+    CostEstimated,
     Decision,
     ModelAsked,
     NoteWritten,
@@ -23,6 +24,7 @@ from citewell.domain.decisions import (
     TopicSkipped,
 )
 from citewell.domain.notes import (
+    MAX_NOTE_CHARS,
     MAX_TOPICS,
     NOTES_A_TOPIC,
     PREVIEW_CHARS,
@@ -35,11 +37,11 @@ from citewell.domain.notes import (
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Failure, Stage, StopReason
 from citewell.domain.web import FetchProblem
-from citewell.models.tokens import estimate_prompt
+from citewell.models.tokens import estimate_prompt, estimate_tokens
 from citewell.notes.composing import TopicFindings
 from citewell.notes.findings import MOST_FINDINGS
 from citewell.notes.merging import by_topic, held, merge_findings, related_keys
-from citewell.notes.prompting import topics_request, write_request
+from citewell.notes.prompting import TOPICS_TOKENS, topics_request, write_request
 from citewell.notes.topics import query_of, web_query_of
 from citewell.readers.written_sections import HEADING
 from citewell.runner import budgets
@@ -92,6 +94,8 @@ from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
 # A model may be asked for topics once, and once more to mend a reply that cannot be read.
 MAX_TOPICS_ASKED = 2
 _TOPIC_SECONDS = 60.0
+# What goes with a note or its evidence: the rules, and the topics of it.
+_RULE_TOKENS = 1_500
 _GATHERING = (ReadNote, ExtractTopics, ReadTopics, MakePlan, Retrieve, SearchWeb, ReadPage)
 
 
@@ -104,7 +108,8 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
     """What follows from what was seen; `action` is the one it answers."""
     match observation:
         case NoteSeen(note=note):
-            return _topics(replace(state, note=replace(state.note, note=note)))
+            seen = replace(state, note=replace(state.note, note=note))
+            return _topics(seen).after(*_estimated_cost(seen))
         case Replied(reply=reply):
             return _replied(state, reply, action)
         case AskFailed():
@@ -136,6 +141,20 @@ def observed(state: RunState, observation: Observation, action: Action) -> Trans
             return _ended(_warned(state, "source_removed_during_run") if missing else state, "enough_evidence")
         case _:
             return waiting(state)
+
+
+def _estimated_cost(state: RunState) -> tuple[CostEstimated, ...]:
+    """The most that can be spent, told before a model is asked: every call in full, over this note."""
+    use, is_deep = state.request.models, _task(state).depth == "deep"
+    if not use.writes:
+        return ()
+    note = estimate_tokens(_note(state).expanded[:MAX_NOTE_CHARS]) + _RULE_TOKENS
+    evidence = estimate_tokens("x" * state.request.max_evidence_chars) + _RULE_TOKENS
+    writes = MAX_TOPICS if is_deep else 1
+    given = MAX_TOPICS_ASKED * note + (MAX_TOPICS_ASKED - 1) * TOPICS_TOKENS + writes * evidence
+    taken = MAX_TOPICS_ASKED * TOPICS_TOKENS + writes * (1 if is_deep else 2) * use.max_output_tokens
+    usd = round(use.writer_price.cost(Usage(given, taken)), 6) if use.writer_price is not None else None
+    return (CostEstimated(MAX_TOPICS_ASKED + writes, given, taken, usd, use.max_cost_usd),)
 
 
 # Topics

@@ -415,7 +415,7 @@ def _is_of(action: Prepare, state: RunState, work: QueryWork) -> bool:
 
 def _model_writes(state: RunState) -> bool:
     over = state.is_hurried or "writing" in state.phases_over or state.seconds_left <= ANSWER_GRACE_SECONDS
-    return state.request.models.writes and not over
+    return state.request.models.writes and not over and not task_of(state).own("synthesizer")
 
 
 def _write(state: RunState, live: list[QueryWork]) -> Transition:
@@ -448,7 +448,8 @@ def _write(state: RunState, live: list[QueryWork]) -> Transition:
 def _quote(state: RunState) -> QuoteReport:
     works = [one for one in progress_of(state).work if one.prepared is not None and one.plan is not None]
     return QuoteReport(
-        tuple(QuotedQuery(one.sub_query, one.plan, one.prepared) for one in works if one.plan and one.prepared)
+        tuple(QuotedQuery(one.sub_query, one.plan, one.prepared) for one in works if one.plan and one.prepared),
+        task_of(state).own("synthesizer"),
     )
 
 

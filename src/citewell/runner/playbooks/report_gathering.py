@@ -76,7 +76,8 @@ def _look_up(state: RunState, work: QueryWork) -> Retrieve | ReadGiven:
     assert work.plan is not None
     if work.sub_query.places:
         return ReadGiven(work.sub_query.query, work.plan, work.sub_query.places)
-    return Retrieve(work.sub_query.query, work.plan, 1, state.request.semantic)
+    own = task_of(state).own("retrieval")
+    return Retrieve(work.sub_query.query, work.plan, 1, state.request.semantic, own)
 
 
 def _wanted(progress: ReportProgress, task: ReportTask) -> Iterator[tuple[Family, str, int]]:

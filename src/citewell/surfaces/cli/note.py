@@ -6,7 +6,6 @@ import click
 
 from citewell.domain.errors import BadInput
 from citewell.domain.notes import PREVIEW_CHARS, NoteDepth, NoteResult
-from citewell.public import Citewell
 from citewell.surfaces.cli.console import note as tell
 from citewell.surfaces.cli.console import print_json, print_text, style
 from citewell.surfaces.cli.execution import execute, wants_progress
@@ -23,6 +22,7 @@ from citewell.surfaces.cli.options import engine, json_option, verbose_option
     help="How much is read and written of each topic.",
 )
 @click.option("--focus", metavar="WORDS", help="Only topics about this.")
+@click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this; needs known prices.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, as a diff, and write nothing.")
 @click.option("--undo", is_flag=True, help="Take back what was last written into the note.")
 @verbose_option
@@ -34,6 +34,7 @@ def note(
     path: str,
     depth: NoteDepth,
     focus: str | None,
+    max_cost: float | None,
     dry_run: bool,
     undo: bool,
     verbose: bool,
@@ -52,26 +53,20 @@ def note(
       citewell note ~/notes/heat-pump.md --focus "noise" --depth deep
       citewell note ~/notes/heat-pump.md --undo
     """
-    if undo and (dry_run or focus or depth != "shallow"):
+    if undo and (dry_run or focus or max_cost is not None or depth != "shallow"):
         raise BadInput("--undo takes back and looks for nothing.", fix="Leave the other options out.")
     with engine(ctx, "note") as opened:
         if undo:
             result = opened.undo_note(path)
         else:
-            result = _researched(opened, path, depth, focus, dry_run=dry_run, verbose=verbose)
+            run_id = opened.start_note(path, depth=depth, focus=focus, dry_run=dry_run, max_cost=max_cost)
+            execute(opened, run_id, quiet=not wants_progress(), verbose=verbose)
+            result = opened.note_result(run_id)
     if as_json:
         print_json(result)
     else:
         _print(result, undone=undo)
     return 0
-
-
-def _researched(
-    opened: Citewell, path: str, depth: NoteDepth, focus: str | None, *, dry_run: bool, verbose: bool
-) -> NoteResult:
-    run_id = opened.start_note(path, depth=depth, focus=focus, dry_run=dry_run)
-    execute(opened, run_id, quiet=not wants_progress(), verbose=verbose)
-    return opened.note_result(run_id)
 
 
 def _print(result: NoteResult, *, undone: bool) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast, get_args
 
 import click
 
+from citewell.domain.errors import BadInput
 from citewell.domain.events import RunEvent
-from citewell.domain.run_reports import RunDiff
+from citewell.domain.run_reports import ExportReport, RunDiff
 from citewell.domain.runs import RunResult, RunSummary
+from citewell.exporting.exported import ExportedFile, ExportForm
 from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text
@@ -18,6 +22,7 @@ from citewell.surfaces.cli.egress import print_ledger
 from citewell.surfaces.cli.execution import execute, wants_progress
 from citewell.surfaces.cli.options import engine, json_option, verbose_option
 from citewell.surfaces.cli.progress import progress_line
+from citewell.surfaces.wire import to_json
 
 _OUTCOMES = {
     "enough_evidence": "answered",
@@ -261,27 +266,68 @@ def _indented(text: str) -> str:
     return "\n".join(f"  {one_line(line, 300)}" for line in text.split("\n"))
 
 
+_FORMS: tuple[str, ...] = ("zip", "json", "html", *get_args(ExportForm))
+_BY_ENDING = {".bib": "bibtex", **{f".{form}": form for form in _FORMS}}
+
+
 @runs.command("export")
 @click.argument("run_id")
 @click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write (default: RUN.zip here)."
+    "--format",
+    "form",
+    type=click.Choice(_FORMS),
+    help="Which file (default: as the ending of --output says, else zip, which can be replayed).",
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write (default: named by the run, here)."
 )
 @json_option
 @click.pass_context
-def export(ctx: click.Context, run_id: str, output: Path | None, as_json: bool) -> None:
-    """Write a finished run to one file that can be replayed on any machine.
+def export(ctx: click.Context, run_id: str, form: str | None, output: Path | None, as_json: bool) -> None:
+    """Write a finished run, be it an answer or a report, to one file.
+
+    A zip can be replayed on any machine; md, docx and html are to be read, bibtex and ris hold the cited sources for a
+    reference manager, json is the whole result.
 
     \b
-    Example:
+    Examples:
       citewell runs export last --output answer.zip
+      citewell runs export last --format md
+      citewell runs export report-3c9e1f2a-1 --output kelp.docx
     """
+    chosen = form or (_BY_ENDING.get(output.suffix.lower()) if output and output.suffix else "zip")
+    if chosen is None:
+        raise BadInput(f"What ends in {output.suffix if output else ''} is no form of a run.", fix="Say --format.")
     with engine(ctx) as opened:
         run_id = opened.runs.find(run_id)
-        report = opened.runs.export(run_id, output or Path(f"{run_id}.zip"))
+        if chosen == "zip":
+            report = opened.runs.export(run_id, output or Path(f"{run_id}.zip"))
+        else:
+            report = _written(run_id, _file(opened, run_id, chosen), output)
     if as_json:
         print_json(report)
         return
-    print_text(f"Wrote {report.path} ({report.bytes:,} bytes). Replay it with 'citewell runs replay {report.path}'.")
+    replay = f" Replay it with 'citewell runs replay {report.path}'." if chosen == "zip" else ""
+    print_text(f"Wrote {report.path} ({report.bytes:,} bytes).{replay}")
+
+
+def _file(opened: Citewell, run_id: str, form: str) -> ExportedFile:
+    """The same file that the server sends."""
+    if form == "json":
+        return ExportedFile(f"citewell-{run_id}.json", "application/json", to_json(opened.runs.shareable(run_id)))
+    if form == "html":
+        page = opened.runs.share_page(run_id)
+        return ExportedFile(f"citewell-{run_id}.html", "text/html", page.encode("utf-8"))
+    return opened.runs.exported(run_id, cast("ExportForm", form))
+
+
+def _written(run_id: str, file: ExportedFile, output: Path | None) -> ExportReport:
+    target = output or Path(file.name)
+    try:
+        target.write_bytes(file.content)
+    except OSError as error:
+        raise BadInput(f"{target} cannot be written: {error.strerror}.", fix="Choose another place.") from None
+    return ExportReport(run_id, str(target), len(file.content), hashlib.sha256(file.content).hexdigest())
 
 
 @runs.command("prune")
