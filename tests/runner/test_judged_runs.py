@@ -195,6 +195,8 @@ def test_a_verification_without_scores_is_named_as_it_was_before_there_were_any(
     assert isinstance(action, Verify)
     body = msgspec.to_builtins(action)
     assert body.pop("scores") in ((), [])
+    assert not body.pop("verifier", None)
+    assert not body["prepared"].pop("other_languages")
     assert action_digest(action) == digest(["Verify", body])
     judged = replace(action, scores=(JudgedPair(PAIR, Entails(1.0, 0.0, 0.0)),))
     assert action_digest(judged) != action_digest(action)

@@ -979,6 +979,9 @@ def action_digest(action: Action) -> str:
     for kind, name in _OWN_NAMES:
         if isinstance(action, kind) and not body[name]:
             del body[name]
+    prepared = body.get("prepared")
+    if isinstance(prepared, dict) and not prepared.get("other_languages"):
+        prepared.pop("other_languages", None)
     if isinstance(action, PlanBrief) and action.survey is None:
         del body["survey"]
     if isinstance(action, ReadPage) and action.max_chars is None:
