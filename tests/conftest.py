@@ -30,6 +30,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-screenshots", action="store_true", help="Make the pictures of the README anew.")
 
 
+# Whole servers, browsers, databases and runs: behind every one of these doors stands what the other tests look at.
+_DOORS = (
+    *("ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "training/", "surfaces/mcp/"),
+    *("test_attack_table.py", "recording/test_postgres", "synthesis/test_checking.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What opens a door is left out of `make quick`, as are single slow tests."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and item.path.relative_to(here).as_posix().startswith(_DOORS):
+            item.add_marker("slow")
+
+
 class SteadyClock:
     """Time that advances by one millisecond each time it is asked."""
 

@@ -143,4 +143,5 @@ def test_a_quotation_without_readings_is_named_as_it_was_before_there_were_any()
     body = msgspec.to_builtins(action)
     del body["readings"]
     del body["in_sections"]
+    assert not body["prepared"].pop("other_languages")
     assert action_digest(action) == digest(["Extract", body])
