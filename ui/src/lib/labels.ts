@@ -57,7 +57,7 @@ export const STOP_REASONS: Record<RunResult["stop_reason"], string> = {
   synthesis_failed: "The model gave no usable answer.",
   verification_failed: "The answer did not pass its own checks, so it is not shown.",
   planner_failed_deterministic_used: "The planning model failed; rules planned instead.",
-  cost_limit_reached: "The cost ceiling was reached.",
+  cost_limit_reached: "The ceiling for cost or tokens was reached.",
   cancelled: "Stopped.",
   trace_failed: "The record could not be written.",
 };
