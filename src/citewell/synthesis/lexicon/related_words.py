@@ -23,23 +23,9 @@ _ENDINGS = frozenset(
     """a al an anc ant ar ari at ate ation ator e ean ed en enc ent er es ese i ia ial ian ic ici ier if ifi il in ing
     ion is ish ism ist it iti ity iv ive iz ize ment n ness or ori ous s t th tion ur y""".split()
 )
-# Lands and their people where no ending tells.
-_PEOPLES = """
-britain british uk|england english|ireland irish|france french|spain spanish|netherlands dutch|wales welsh
-scotland scottish scots|greece greek|denmark danish|poland polish|sweden swedish|finland finnish|turkey turkish
-switzerland swiss|portugal portuguese|norway norwegian|china chinese|america american|iraq iraqi|israel israeli
-pakistan pakistani|philippines filipino|iceland icelandic|thailand thai
-"""
-# Of each line a thing is one or another.
-_EXCLUSIVE = """
-first second third fourth fifth sixth seventh eighth ninth tenth
-monday tuesday wednesday thursday friday saturday sunday
-spring summer autumn winter
-gold silver bronze copper iron brass
-"""
 
-_PEOPLE_OF = others_of(stemmed_groups(_PEOPLES))
-_INSTEAD_OF = others_of(stemmed_groups(_EXCLUSIVE))
+_PEOPLE_OF = others_of(stemmed_groups("peoples"))
+_INSTEAD_OF = others_of(stemmed_groups("exclusive"))
 
 
 def same_root_words(forms: Iterable[str], stems: frozenset[str]) -> frozenset[str]:

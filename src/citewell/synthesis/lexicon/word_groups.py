@@ -1,16 +1,25 @@
-"""Groups of words as they are written in this package, and for each word the others of its groups. Pure."""
+"""Groups of words from `word_groups.toml`, read once, and for each word the others of its groups. Look-ups only."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
 from itertools import permutations
 
 from citewell.text.words import stem
 
 
-def stemmed_groups(written: str) -> Iterator[list[str]]:
-    """The groups of a text, one a line or between bars, each word as its English stem."""
-    for group in written.strip().replace("|", "\n").split("\n"):
+@lru_cache(maxsize=1)
+def _written() -> dict[str, str]:
+    text = files("citewell.synthesis.lexicon").joinpath("word_groups.toml").read_text("utf-8")
+    return {name: str(groups) for name, groups in tomllib.loads(text).items()}
+
+
+def stemmed_groups(name: str) -> Iterator[list[str]]:
+    """The groups of one list, each word as its English stem."""
+    for group in _written()[name].strip().replace("|", "\n").split("\n"):
         yield [stem(word, "en") for word in group.split()]
 
 
