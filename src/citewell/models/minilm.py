@@ -102,14 +102,25 @@ class MiniLm:
         return int(json.loads((self._folder / "config.json").read_text("utf-8"))["hidden_size"])
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        from concurrent.futures import ThreadPoolExecutor
+
         import numpy as np
 
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        return np.concatenate([self._encode(text) for text in texts])
+        if len(texts) == 1 or self._threads == 1:
+            return np.concatenate([self._encode(text) for text in texts])
+        self._warm()
+        # A passage a thread is half again as fast as a passage on all threads. They have the priority of who asks.
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.concatenate(list(pool.map(self._encode, texts)))
 
     def encode_query(self, text: str) -> Vectors:
         return self._encode(text)
+
+    def _warm(self) -> None:
+        """Open what two threads would otherwise open twice."""
+        _ = self._tokenizer, self._session
 
     def _encode(self, text: str) -> Vectors:
         import numpy as np
@@ -129,11 +140,9 @@ class MiniLm:
     def _session(self) -> Any:
         runtime = _onnxruntime()
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = self._threads
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # A thread that waits must not keep a core busy that something else could use.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         return runtime.InferenceSession(str(self._graph()), options, providers=["CPUExecutionProvider"])
 
     def _graph(self) -> Path:
