@@ -240,7 +240,7 @@ def test_notes_whose_properties_have_what_is_asked_are_listed_by_their_titles() 
 def test_a_sentence_before_the_line_that_leads_into_a_list_brings_the_list() -> None:
     note = source(
         "It is important to understand what causes maintainers to burn out. Here are a few common themes:\n\n"
-        "* Lack of positive feedback\n* Not saying no\n* Working alone\n",
+        "* Lack of positive feedback. It can be discouraging.\n* Not saying no. It takes practice.\n* Working alone\n",
         "Balance",
     )
     shown = " ".join(lines("What causes maintainers to burn out?", note))

@@ -241,7 +241,9 @@ def _with_company(at: int, neighbours: Sequence[Passage]) -> list[Passage]:
         elif passage.shown.endswith(":"):
             shown += takewhile(lambda one: one.lead == passage.shown, after)
         elif following is not None and _is_beside(passage, following) and following.shown.endswith(":"):
-            shown += [following, *takewhile(lambda one: one.lead == following.shown, after[1:])]
+            led = block_at(passage.source.text, following.start)
+            end = led.end if led is not None and led.kind == "list" else following.end
+            shown += [following, *takewhile(lambda one: one.start < end, after[1:])]
         elif following is not None and _is_beside(passage, following) and _goes_on(following):
             shown.append(following)
     return shown
