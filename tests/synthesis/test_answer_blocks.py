@@ -253,3 +253,15 @@ def test_the_property_that_is_asked_for_is_the_answer() -> None:
     assert lines("What tags does the carbonara recipe have?", note)[0] == (
         "In “Carbonara”: tags: italian, pasta, quick"
     )
+
+
+def test_a_hard_wrapped_block_quote_is_read_as_whole_sentences() -> None:
+    note = source(
+        "> The keeper of the light at Fara was paid in coal and\n> candles until the year in which the new\n"
+        "> lamp was lit.\n",
+        "Fara",
+    )
+    shown = " ".join(lines("How was the keeper of the light at Fara paid?", note)[0].split())
+    assert shown == (
+        "The keeper of the light at Fara was paid in coal and candles until the year in which the new lamp was lit."
+    )
