@@ -69,6 +69,6 @@ def test_links_and_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> N
 
 
 def test_a_followed_path_belongs_to_the_nearest_root_above_it() -> None:
-    roots = ["/notes", "/notes/work", "/not"]
-    watched = watched_by_root(roots, ["/notes", "/notes/work/plans", "/nothing", "/notes/a.md"])
-    assert watched == {"/notes": ("/notes", "/notes/a.md"), "/notes/work": ("/notes/work/plans",)}
+    roots = ["/notes", "/notes/job", "/not"]
+    watched = watched_by_root(roots, ["/notes", "/notes/job/plans", "/nothing", "/notes/a.md"])
+    assert watched == {"/notes": ("/notes", "/notes/a.md"), "/notes/job": ("/notes/job/plans",)}

@@ -8,7 +8,7 @@ answers (`confidence`), it refuses and names what comes nearest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from citewell.domain.answers import Draft, DraftSentence, Likeness, NearestPassage, PreparedSynthesis, Readings
@@ -125,34 +125,51 @@ def _answer(part: Asked, reading: Reading, told: _Told, *, alone: bool) -> _Foun
     likely = confidence(part, ranked, reading)
     if likely.probability < LIKELY:
         return _Found((), tuple(ranked), likely)
+    notes = notes_alike(part, ranked, every)
+    chosen = [_Chosen(unit) for unit in notes] or _blocks(part, reading, every, ranked, outdated, alone=alone)
+    return _Found(tuple(chosen), tuple(ranked), likely)
+
+
+def _blocks(
+    part: Asked,
+    reading: Reading,
+    every: Sequence[Scored],
+    ranked: Sequence[Scored],
+    outdated: Mapping[tuple[int, int], Scored],
+    *,
+    alone: bool,
+) -> list[_Chosen]:
+    """What is shown of the best passages: different blocks, and below a correction what it corrects."""
     sources: dict[int, list[Passage]] = {}
-    scored: dict[int, list[Scored]] = {}
     for passage in reading.passages:
         sources.setdefault(passage.source.n, []).append(passage)
+    own: dict[int, dict[int, float]] = {}
     for one in every:
-        scored.setdefault(one.passage.source.n, []).append(one)
-    if notes := notes_alike(part, ranked, every):
-        return _Found(tuple(_Chosen(unit) for unit in notes), tuple(ranked), likely)
+        own.setdefault(one.passage.source.n, {})[one.passage.start] = one.own
     chosen: list[_Chosen] = []
     for one in _worth_showing(ranked):
         n = one.passage.source.n
-        own = {other.passage.start: other.own for other in scored[n]}
-        unit = unit_of(one.passage, sources[n], part, own, says_all=_says_all(one, part))
+        unit = unit_of(one.passage, sources[n], part, own[n], says_all=_says_all(one, part))
         is_listed = part.kind == "list" and bool(chosen) and len(chosen[0].unit.passages) > 1
         if is_listed and one.passage.kind not in ("item", "row"):
             continue  # beside the list that is asked for, a sentence is something else
-        beside = next((at for at, other in enumerate(chosen) if _is_same_block(unit, other.unit)), None)
-        if beside is None:
-            chosen.append(_Chosen(unit, about=named_above(part, unit)))
-        elif not _overlap(unit, chosen[beside].unit) and not chosen[beside].is_outdated:
-            chosen[beside] = replace(chosen[beside], unit=_together(chosen[beside].unit, unit))
+        _add(chosen, unit, part)
         old = outdated.get(_place(one.passage))
         if old is not None and one is ranked[0]:
             earlier = unit_of(old.passage, sources[old.passage.source.n], part, says_all=True)
             chosen.append(_Chosen(earlier, is_outdated=True))
         if len(chosen) >= (MAX_BLOCKS if alone else 2):
             break
-    return _Found(tuple(chosen), tuple(ranked), likely)
+    return chosen
+
+
+def _add(chosen: list[_Chosen], unit: AnswerUnit, part: Asked) -> None:
+    """Add a unit, or join it to the one of the same block; what is shown already is not shown twice."""
+    at = next((at for at, other in enumerate(chosen) if _is_same_block(unit, other.unit)), None)
+    if at is None:
+        chosen.append(_Chosen(unit, about=named_above(part, unit)))
+    elif not _overlap(unit, chosen[at].unit) and not chosen[at].is_outdated:
+        chosen[at] = replace(chosen[at], unit=_together(chosen[at].unit, unit))
 
 
 def _says_all(one: Scored, part: Asked) -> bool:
