@@ -181,7 +181,8 @@ def _looked_through(open_runs: OpenRuns) -> tuple[list[str], int, str]:
     runs = open_runs()
     try:
         if isinstance(runs, SqliteRuns):
-            check_sound(runs.database.reader(), runs.database.path)
+            with runs.database.read() as connection:
+                check_sound(connection, runs.database.path)
         page = runs.latest(_RUNS_VERIFIED)
         problems = [f"The entry of run {run_id} in the list of runs cannot be read." for run_id in page.unreadable]
         for run in page.runs:

@@ -186,7 +186,8 @@ def test_removing_a_folder_forgets_texts_chunks_and_the_collection(
     assert (report.documents, report.collections) == (2, ("vault",))
     stats = engine.stats()
     assert (stats.documents, stats.chunks, stats.characters, stats.collections) == (0, 0, 0, 0)
-    texts = sqlite_corpus(engine).database.reader().execute("SELECT count(*) FROM texts").fetchall()
+    with sqlite_corpus(engine).database.read() as connection:
+        texts = connection.execute("SELECT count(*) FROM texts").fetchall()
     assert texts == [(0,)]
 
 

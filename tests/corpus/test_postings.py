@@ -162,7 +162,8 @@ def test_a_removed_document_leaves_no_word_in_the_index(tmp_path: Path) -> None:
         add(engine, vault)
         assert engine.search("zanzibarine").results
         engine.remove([str(vault / "secret.md")])
-        terms = fetch_rows(sqlite_corpus(engine).database.reader(), "SELECT terms FROM index_terms")
+        with sqlite_corpus(engine).database.read() as connection:
+            terms = fetch_rows(connection, "SELECT terms FROM index_terms")
     assert not any("zanzibarin" in block for (block,) in terms)
 
 

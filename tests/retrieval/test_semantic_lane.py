@@ -192,10 +192,10 @@ def test_another_model_makes_every_vector_anew(encoded: Engine) -> None:
 def test_what_is_removed_leaves_no_vector_and_is_found_no_more(encoded: Engine) -> None:
     encoded.remove(["note:vault/garage"])
     assert "note:vault/garage" not in _keys(encoded, "automobile", "semantic")
-    connection = sqlite_corpus(encoded).database.reader()
-    (scales,) = fetch_rows(connection, "SELECT scales FROM vector_blocks")[0]
-    there = int(np.count_nonzero(np.frombuffer(scales, np.float32)))
-    assert there == int(fetch_value(connection, "SELECT count(*) FROM chunks")) == 3
+    with sqlite_corpus(encoded).database.read() as connection:
+        (scales,) = fetch_rows(connection, "SELECT scales FROM vector_blocks")[0]
+        chunks = int(fetch_value(connection, "SELECT count(*) FROM chunks"))
+    assert int(np.count_nonzero(np.frombuffer(scales, np.float32))) == chunks == 3
 
 
 def test_what_was_changed_meanwhile_is_found_by_words_until_it_is_encoded(encoded: Engine, vault: Write) -> None:

@@ -59,8 +59,8 @@ def assert_prompt(engine: Engine, run_id: str, control: Control) -> RunResult:
     assert seen.body["observation"]["type"] == {"cancel": "CancelRequested", "finish": "FinishRequested"}[control]
     result = engine.runs.result(run_id)
     assert result.metrics.seconds - seen.body["elapsed"] < PROMISED_SECONDS
-    reader = sqlite_runs(engine).database.reader()
-    asked = fetch_value(reader, "SELECT at FROM controls WHERE run_id = ? AND control = ?", (run_id, control))
+    with sqlite_runs(engine).database.read() as reader:
+        asked = fetch_value(reader, "SELECT at FROM controls WHERE run_id = ? AND control = ?", (run_id, control))
     took = (datetime.fromisoformat(finished.at) - datetime.fromisoformat(str(asked))).total_seconds()
     print(f"{control}: {took:.3f} s from the request to the end")
     assert took < SLACK_SECONDS

@@ -141,11 +141,9 @@ def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> Non
     with database.write() as connection:
         connection.execute("DROP TRIGGER events_are_append_only")
     for event in events:
-        row = (
-            database.reader()
-            .execute("SELECT body FROM events WHERE run_id = ? AND sequence = ?", (result.run_id, event.sequence))
-            .fetchall()
-        )
+        with database.read() as connection:
+            wanted = (result.run_id, event.sequence)
+            row = connection.execute("SELECT body FROM events WHERE run_id = ? AND sequence = ?", wanted).fetchall()
         body = str(row[0][0])
         changed = body[:-2] + ("0" if body[-2] != "0" else "1") + body[-1] if len(body) > 4 else '{"a":1}'
         for text in (changed, body):

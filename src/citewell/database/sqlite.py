@@ -23,6 +23,8 @@ from citewell.domain.errors import StoreFull, StoreUnusable, Unavailable
 from citewell.domain.values import dataclass
 
 BUSY_TIMEOUT_MS = 60_000
+# Reading at the same time; each costs up to three descriptors and its cache.
+MAX_READERS = 8
 _CLOSE_ATTEMPTS = 40
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
 
@@ -46,12 +48,16 @@ def load_schema(name: str, application_id: int, package: str) -> Schema:
 
 
 class Database:
-    """An open database file. Readers are per thread; `write()` is the only way to change anything."""
+    """An open database file. `read()` borrows one of a few connections; only `write()` changes anything."""
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self.path = path
         self.schema = schema
+        # The state this thread reads inside of `read()`.
         self._local = threading.local()
+        # Whoever wants more readers than there are waits. Not one for each thread: threads of a server come and go.
+        self._readers = threading.BoundedSemaphore(MAX_READERS)
+        self._idle: list[apsw.Connection] = []
         self._opened: list[apsw.Connection] = []
         self._write_lock = threading.Lock()
         self._closing = threading.Event()
@@ -59,27 +65,40 @@ class Database:
         with store_errors(path):
             prepare_file(path, schema)
 
-    def reader(self) -> apsw.Connection:
-        """This thread's connection for reading."""
-        connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._connect()
-            self._local.connection = connection
-        return connection
-
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
-        """Several reads that see one state of the database."""
-        connection = self.reader()
-        with store_errors(self.path):
-            if connection.in_transaction:
-                yield connection
-                return
-            connection.execute("BEGIN")
+        """One state of the database for everything this thread reads inside. Nothing may wait for another thread."""
+        outer: apsw.Connection | None = getattr(self._local, "connection", None)
+        if outer is not None:
+            with store_errors(self.path):
+                yield outer
+            return
+        with store_errors(self.path), self._readers:
             try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                connection.execute("BEGIN")
+                self._local.connection = connection
                 yield connection
             finally:
+                self._local.connection = None
+                self._return(connection)
+
+    def _return(self, connection: apsw.Connection) -> None:
+        """End the state that a connection read, and keep the connection for the next reader."""
+        try:
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
+        except apsw.Error:
+            # Closed meanwhile, or of no more use.
+            if connection in self._opened:
+                self._opened.remove(connection)
+            connection.close(True)
+            return
+        if connection in self._opened:
+            self._idle.append(connection)
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -113,6 +132,7 @@ class Database:
             _close(connection)
         self._closing.clear()
         self._opened.clear()
+        self._idle.clear()
         self._writer = None
         self._local = threading.local()
 

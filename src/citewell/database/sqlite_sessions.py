@@ -20,7 +20,8 @@ class SqliteSessions:
         self._database = database
 
     def read(self, look: Callable[[Session], Result], *, waits: bool = True) -> Result:
-        return look(_SqliteSession(self._database.reader()))
+        with self._database.read() as connection:
+            return look(_SqliteSession(connection))
 
     def write(self, work: Callable[[Session], Result]) -> Result:
         with self._database.write() as connection:

@@ -133,7 +133,8 @@ class SqliteCorpus:
         """The files of a collection with a document that carries one of these tags, or one nested in it."""
         from citewell.corpus.store import reporting
 
-        return reporting.paths_tagged(self.database.reader(), collection_id, folded) if folded else set()
+        with self.database.read() as connection:
+            return reporting.paths_tagged(connection, collection_id, folded) if folded else set()
 
     def collections(self) -> tuple[CollectionInfo, ...]:
         from citewell.corpus.store import reporting
@@ -144,7 +145,8 @@ class SqliteCorpus:
     def files(self) -> tuple[FileRecord, ...]:
         from citewell.corpus.store import reporting
 
-        return reporting.files(self.database.reader())
+        with self.database.read() as connection:
+            return reporting.files(connection)
 
     def secrets(self) -> tuple[SecretFinding, ...]:
         """Documents that seem to hold a secret; every text is looked through, so this takes as long as that takes."""
@@ -156,7 +158,8 @@ class SqliteCorpus:
     def exclusions(self) -> tuple[Exclusion, ...]:
         from citewell.corpus.store import reporting
 
-        return reporting.exclusions(self.database.reader())
+        with self.database.read() as connection:
+            return reporting.exclusions(connection)
 
     # Documents
 
@@ -165,7 +168,8 @@ class SqliteCorpus:
             return reading.find_document(connection, key)
 
     def similar_keys(self, fragment: str) -> list[str]:
-        return reading.similar_keys(self.database.reader(), fragment)
+        with self.database.read() as connection:
+            return reading.similar_keys(connection, fragment)
 
     def keys_under(self, path: str) -> list[str]:
         """Keys of every document at or below a path of the disk."""
@@ -180,7 +184,8 @@ class SqliteCorpus:
             return reading.keys_under(connection, str(home.root), "" if scope == "." else scope)
 
     def text_length(self, key: str, content_hash: str) -> int | None:
-        return reading.text_length(self.database.reader(), key, content_hash)
+        with self.database.read() as connection:
+            return reading.text_length(connection, key, content_hash)
 
     def find_kept(self, key: str, content_hash: str) -> Document | None:
         with self.database.read() as connection:
@@ -201,7 +206,8 @@ class SqliteCorpus:
                 writing.release_texts(connection, run_id)
 
     def slice(self, content_hash: str, start: int, end: int) -> str:
-        return reading.text_slice(self.database.reader(), content_hash, start, end)
+        with self.database.read() as connection:
+            return reading.text_slice(connection, content_hash, start, end)
 
     def slices(self, spans: Sequence[tuple[str, int, int]]) -> list[str]:
         with self.database.read() as connection:
@@ -216,7 +222,8 @@ class SqliteCorpus:
             return reading.sections_of(connection, spans)
 
     def links_out(self, key: str) -> tuple[str, ...]:
-        return related.links_out(self.database.reader(), key)
+        with self.database.read() as connection:
+            return related.links_out(connection, key)
 
     def related(self, key: str, limit: int) -> list[RelatedDocument]:
         with self.database.read() as connection:
@@ -227,7 +234,8 @@ class SqliteCorpus:
             return related.attachments(connection, key)
 
     def unresolved_links(self, key: str) -> tuple[str, ...]:
-        return related.unresolved(self.database.reader(), key)
+        with self.database.read() as connection:
+            return related.unresolved(connection, key)
 
     # Names and the graph
 
@@ -252,22 +260,26 @@ class SqliteCorpus:
     def near_names(self, name: str) -> list[KnownName]:
         from citewell.corpus.store import graph
 
-        return graph.near_names(self.database.reader(), name)
+        with self.database.read() as connection:
+            return graph.near_names(connection, name)
 
     def near_terms(self, word: str) -> list[str]:
         from citewell.corpus.store import graph
 
-        return graph.near_terms(self.database.reader(), word)
+        with self.database.read() as connection:
+            return graph.near_terms(connection, word)
 
     def links_around(self, keys: Sequence[str]) -> list[GraphLink]:
         from citewell.corpus.store import graph
 
-        return graph.links_around(self.database.reader(), keys)
+        with self.database.read() as connection:
+            return graph.links_around(connection, keys)
 
     def links_written(self, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]:
         from citewell.corpus.store import graph
 
-        return graph.links_written(self.database.reader(), keys)
+        with self.database.read() as connection:
+            return graph.links_written(connection, keys)
 
     # Search
 
@@ -300,7 +312,8 @@ class SqliteCorpus:
         """Indexed words that begin so, of a length between two, with the number of chunks that have each."""
         from citewell.corpus.store import vocabulary
 
-        return vocabulary.words_beginning(self.database.reader(), start, shortest, longest)
+        with self.database.read() as connection:
+            return vocabulary.words_beginning(connection, start, shortest, longest)
 
     def heal_index(self) -> bool:
         """Make the index that ranks anew where it lags behind the corpus; whether that was needed."""
@@ -357,12 +370,14 @@ class SqliteCorpus:
     # Counts
 
     def document_count(self) -> int:
-        return int(fetch_value(self.database.reader(), "SELECT count(*) FROM documents"))
+        with self.database.read() as connection:
+            return int(fetch_value(connection, "SELECT count(*) FROM documents"))
 
     def by_source_type(self) -> dict[str, int]:
         from citewell.corpus.store import reporting
 
-        return reporting.count_by(self.database.reader(), "documents", "source_type")
+        with self.database.read() as connection:
+            return reporting.count_by(connection, "documents", "source_type")
 
     def stats(self) -> Stats:
         from citewell.corpus.store import reporting

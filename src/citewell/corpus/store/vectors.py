@@ -67,8 +67,9 @@ class VectorStore:
 
     def begin(self, model: str, dimension: int) -> None:
         """Encode with this model from now on; what another one made is dropped."""
-        if read_vector_state(self._database.reader()).model == model:
-            return
+        with self._database.read() as connection:
+            if read_vector_state(connection).model == model:
+                return
         from citewell.corpus.store.vectors_writing import start_model
 
         with self._database.write() as connection:

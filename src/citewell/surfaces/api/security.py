@@ -34,6 +34,8 @@ _ENCODED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 # What a browser says of a request that its own user or our own page made.
 _OUR_SITE = frozenset({b"same-origin", b"none"})
 _LONGEST_TOKEN = 1_024
+# Of one request: its address and all of its headers.
+MAX_HEADER_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,7 @@ class Gatekeeper:
         hosts = sent.get(b"host", [])
         if len(hosts) == 1 and hosts[0].decode("latin-1").lower() in self.hosts:
             return None
-        return Refused(
-            421, "foreign_host", "This server is not called by that name.", fix="Use the address that it printed."
-        )
+        return foreign_host()
 
     def _foreign_page(self, sent: dict[bytes, list[bytes]]) -> Refused | None:
         (host,) = sent[b"host"]
@@ -80,6 +80,16 @@ class Gatekeeper:
             fix="Send it as 'Authorization: Bearer TOKEN'.",
             headers={"www-authenticate": 'Bearer realm="citewell"'},
         )
+
+
+def foreign_host() -> Refused:
+    return Refused(
+        421, "foreign_host", "This server is not called by that name.", fix="Use the address that it printed."
+    )
+
+
+def headers_too_large() -> Refused:
+    return Refused(431, "headers_too_large", "The headers of the request are too large.")
 
 
 def _foreign_page(message: str) -> Refused:
@@ -121,12 +131,18 @@ class Gate:
             return
         if scope["type"] != "http":  # no route speaks anything else
             return
-        refusal = self._keeper.refusal(scope["headers"])
+        refusal = headers_too_large() if _header_bytes(scope) > MAX_HEADER_BYTES else None
+        refusal = refusal or self._keeper.refusal(scope["headers"])
         protected = _with_headers(send)
         if refusal is not None:
             await error_response(refusal)(scope, receive, protected)
             return
         await self._app(scope, receive, protected)
+
+
+def _header_bytes(scope: Scope) -> int:
+    address = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    return address + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
 
 
 def _with_headers(send: Send) -> Send:

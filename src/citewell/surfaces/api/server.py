@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import uvicorn
@@ -21,7 +23,7 @@ from citewell.surfaces.api.app import MountedApp, create_app
 from citewell.surfaces.api.encoding import BackgroundEncoding
 from citewell.surfaces.api.operations import ServerState
 from citewell.surfaces.api.protocol import GuardedProtocol
-from citewell.surfaces.api.security import Gatekeeper, called_by, is_loopback
+from citewell.surfaces.api.security import MAX_HEADER_BYTES, Gatekeeper, called_by, is_loopback
 
 # From the signal to the end: what runs is interrupted, then streams end, then nothing is waited for.
 _INTERRUPT_SECONDS, _STREAM_SECONDS, _GRACE_SECONDS = 2.5, 0.3, 1
@@ -29,6 +31,7 @@ _SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 1_000
 _BACKLOG = 1_024
 # The interpreter hands over between threads this often while several want it: questions must not hold up streams.
 _SWITCH_SECONDS = 0.001
+_log = logging.getLogger("citewell.server")
 
 
 def read_token(path: Path | None) -> str:
@@ -97,6 +100,10 @@ def serve(
     config = uvicorn.Config(
         app,
         http=GuardedProtocol,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        # asyncio goes on accepting this often after it ran out of descriptors, each time with a traceback; `listen`
+        # has set how many may wait.
+        backlog=1,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -112,6 +119,7 @@ def serve(
     sys.setswitchinterval(_SWITCH_SECONDS)
     # Not asyncio.run: at the end it would wait for threads that wait for a lock.
     loop = asyncio.new_event_loop()
+    loop.set_exception_handler(_say_in_one_line)
     encoding = BackgroundEncoding(cw)
     encoding.start()
     try:
@@ -120,6 +128,12 @@ def serve(
         encoding.stop()
         loop.close()
         listening.close()
+
+
+def _say_in_one_line(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What goes wrong on the loop itself: no descriptors to accept a connection with, a task that nobody awaited."""
+    error = context.get("exception")
+    _log.error("%s%s", context["message"], f" ({error})" if error else "")
 
 
 class _Server(uvicorn.Server):
@@ -132,6 +146,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(_BACKLOG)  # asyncio has set it to `backlog`
         if self.started:
             self._on_started()
 
