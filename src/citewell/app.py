@@ -561,20 +561,42 @@ class Engine:
 
         A model helps to plan where the option profile or the caller wants it and one is set; else rules alone plan.
         """
+        run_id = self.start_pack(
+            question,
+            options=options,
+            filters=filters,
+            profile=profile,
+            use_model_planner=use_model_planner,
+            models=models,
+            conversation=conversation,
+        )
+        if run_id is not None:
+            return pack_of(self.runs.wait(run_id))
+        return self._pack_by_rules(question, options or PackOptions(), filters or Filters(), profile, conversation)
+
+    def start_pack(
+        self,
+        question: str,
+        *,
+        options: PackOptions | None = None,
+        filters: Filters | None = None,
+        profile: ProfileName = "cli",
+        use_model_planner: bool | None = None,
+        models: ModelChoice | None = None,
+        conversation: Conversation | None = None,
+    ) -> str | None:
+        """Start the run of a pack that a model helps to plan, and return its id; None where rules alone plan."""
         from citewell.domain.runs import ModelChoice
         from citewell.runner.requests import Asked
 
-        chosen, kept = options or PackOptions(), filters or Filters()
         wanted = OPTION_PROFILES[profile].use_model_planner if use_model_planner is None else use_model_planner
         planning = self._requests.planning_models(models or ModelChoice()) if wanted else None
         if planning is None:
-            return self._pack_by_rules(question, chosen, kept, profile, conversation)
+            return None
+        chosen, kept = options or PackOptions(), filters or Filters()
         asked = Asked(question, chosen, kept, models=planning, conversation=conversation)
         request = self._requests.request(replace(asked, goal="pack", option_profile=profile))
-        result = self.runs.wait(self.runs.start(request, traced=False))
-        if result.pack is None:
-            raise WorkFailed(result.failure.message if result.failure else "The evidence could not be gathered.")
-        return result.pack
+        return self.runs.start(request, traced=False)
 
     def _pack_by_rules(
         self,
@@ -1045,6 +1067,13 @@ class Engine:
         from citewell.diagnosis import examine
 
         return examine(self.settings, self._open_corpus, self._open_runs)
+
+
+def pack_of(result: RunResult) -> ResearchPack:
+    """What the run of a pack found."""
+    if result.pack is None:
+        raise WorkFailed(result.failure.message if result.failure else "The evidence could not be gathered.")
+    return result.pack
 
 
 def open_engine(settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None) -> Engine:

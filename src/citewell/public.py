@@ -136,7 +136,7 @@ class Citewell:
         import asyncio
 
         run_id = await asyncio.to_thread(lambda: self.start(question, **options))
-        return await asyncio.to_thread(self.runs.wait, run_id)
+        return await self.runs.ended(run_id)
 
     async def stream(self, question: str, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
         """Answer a question and see every event of the run as it comes; the result comes last.
@@ -320,6 +320,25 @@ class Citewell:
             models=models,
             conversation=_conversation(history, pinned),
         )
+
+    def start_pack(
+        self,
+        question: str,
+        *,
+        option_profile: Literal["cli", "web"] = "cli",
+        history: History = (),
+        pinned: Sequence[str] = (),
+        **options: Any,
+    ) -> str | None:
+        """Start a pack that a model helps to plan; None where none does, and `pack` needs no waiting."""
+        conversation = _conversation(history, pinned)
+        return self._engine.start_pack(question, profile=option_profile, conversation=conversation, **options)
+
+    async def planned_pack(self, run_id: str) -> ResearchPack:
+        """The pack that was started, once it is there; no thread is held meanwhile."""
+        from citewell.app import pack_of
+
+        return pack_of(await self.runs.ended(run_id))
 
     def synthesize(
         self, question: str, pack: ResearchPack, *, model: str = "", max_evidence_chars: int | None = None
@@ -510,6 +529,10 @@ class Runs:
         """The result of a run that this process executes, once it has one."""
         return self._engine.runs.wait(run_id, timeout)
 
+    async def ended(self, run_id: str) -> RunResult:
+        """The same without a thread that waits; leaving changes nothing for the run."""
+        return await self._engine.runs.ended(run_id)
+
     def follow(
         self, run_id: str, after: int = -1, *, until: Literal["ended", "left"] = "ended"
     ) -> AsyncGenerator[RunEvent, None]:
@@ -561,6 +584,10 @@ class Runs:
     def diff(self, a: str, b: str | None = None, *, ask_models: bool = False) -> RunDiff:
         """Compare two runs, or a run with what today's corpus and code make of its question."""
         return self._engine.runs.diff(a, b, ask_models=ask_models)
+
+    async def diff_async(self, a: str, b: str | None = None) -> RunDiff:
+        """The same, where no model is to be asked, without a thread that waits."""
+        return await self._engine.runs.diff_async(a, b)
 
     def export(self, run_id: str, target: Place) -> ExportReport:
         """Write a finished run to one file that can be replayed on any machine."""

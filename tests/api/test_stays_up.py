@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import resource
 import socket
 import time
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from support.http_server import RunningServer, running_server
-from support.processes import descriptors, memory_mb
+from support.model_script import silent
+from support.model_server import ScriptedModelServer
+from support.processes import descriptors, memory_mb, wait_for
 
 TOKEN = "a-token-of-some-length-0123456789"
 # Worker threads that nobody needs end after ten seconds; what was theirs must not be left behind.
@@ -76,6 +79,40 @@ def guarded(served_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     file.write_text(TOKEN + "\n")
     with running_server(served_data, "--token-file", str(file)) as running:
         yield running
+
+
+@pytest.mark.attack("L2")
+def test_models_that_are_waited_for_hold_up_no_search(data: Path) -> None:
+    """Notes, packs with a planner, evals and a diff wait for a model that says nothing: more than there are threads."""
+    asking = {"CITEWELL_MODEL": "openai:test", "CITEWELL_PLANNER_MODEL": "openai:test", "CITEWELL_NOTE_TOOL": "true"}
+    with (
+        ScriptedModelServer(silent()) as model,
+        ThreadPoolExecutor(64) as pool,
+        running_server(data, CITEWELL_MODEL_BASE_URL=model.base_url, **asking) as server,
+    ):
+        case = server.start_run(model="extractive", planner=False)
+        server.finished(case)
+        assert server.post(f"/api/runs/{case}/eval-case", {"keep": True}).status == 200
+
+        def ask(method: str, path: str, body: object = None) -> None:
+            # The server ends before they are answered.
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                server.ask(method, path, body, timeout=120)
+
+        pack = {"question": "Who lit the lamp?", "use_model_planner": True}
+        asked = [("POST", "/api/notes/research", {"path": "notes/Lamp.md"})] * 6 + [
+            ("POST", "/api/research", pack)
+        ] * 36
+        for one in asked:
+            pool.submit(ask, *one)
+        pool.submit(ask, "POST", "/api/evals/run", {"kind": "research"})
+        wait_for(lambda: len(model.requests) >= 20)
+        # Runs that wait for their turn are waited for in the same way.
+        pool.submit(ask, "GET", f"/api/runs/{case}/diff")
+        for path in ("/api/search?q=lamp", "/api/topics/lamp", "/api/runs", "/api/health"):
+            assert server.get(path, timeout=60).status == 200, path
+        by_rules = {"question": "Who lit the lamp?", "use_model_planner": False}
+        assert server.post("/api/research", by_rules, timeout=60).status == 200
 
 
 def _send_for(connection: socket.socket, part: bytes, seconds: float) -> int:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from support.http_server import Event, RunningServer, read_events, running_serve
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from support.postgres import PASSWORD, Postgres
+from support.processes import wait_for
 
 NOTES = {
     "Lamp.md": "---\ntags: [lamp]\n---\n# Lamp\nThe lamp was lit by Josiah Pell on 14 November 1859. See [[Oil]].\n",
@@ -267,13 +268,6 @@ def check_stream(events: Sequence[Event], server: RunningServer, run_id: str) ->
     assert ids == sorted(ids)
     again = Watching(server, run_id).whole()
     assert [(one.id, one.name) for one in events] == [(one.id, one.name) for one in again]
-
-
-def wait_for(holds: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline, pause = time.monotonic() + seconds, threading.Event()
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        pause.wait(0.02)
 
 
 @pytest.mark.attack("D7")

@@ -25,6 +25,7 @@ from citewell.recording.owners import lease_from, moved, new_token
 from citewell.recording.poller import RunPoller
 from citewell.recording.postgres_store import PACKAGE, PostgresRuns
 from support.postgres import PASSWORD, Postgres
+from support.processes import wait_for
 
 AT = "2026-01-01T00:00:00.000Z"
 RUN = "20260101T000000-00000001"
@@ -350,11 +351,3 @@ def test_the_statements_of_both_databases_are_the_same() -> None:
     for module in (runs, reports):
         with open(str(module.__file__), encoding="utf-8") as file:
             assert not re.findall(r"%[sd(]|LIKE|\?\?", file.read())
-
-
-def wait_for(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Until something holds; it is looked at often, and not for ever."""
-    deadline, pause = time.monotonic() + seconds, threading.Event()
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        pause.wait(0.01)

@@ -1,8 +1,10 @@
-"""What a process of ours holds: descriptors, threads, memory."""
+"""What a process of ours holds: descriptors, threads, memory; and waiting for what another process does."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -20,3 +22,11 @@ def memory_mb(pid: int) -> float:
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1_000
     raise AssertionError(f"process {pid} has ended")
+
+
+def wait_for(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until something holds; a test fails where it never does."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.05)

@@ -290,6 +290,13 @@ class RunService(RunRecords):
             return execution.result.result(timeout)
         return self.result(run_id)
 
+    async def ended(self, run_id: str) -> RunResult:
+        """The same, waited for on the caller's loop: no thread is held meanwhile. Who leaves, leaves the run alone."""
+        execution = self._execution(run_id)
+        if execution is not None:
+            return await asyncio.shield(asyncio.wrap_future(execution.result))
+        return await asyncio.to_thread(self.result, run_id)
+
     def interrupt(self, run_id: str) -> None:
         """Stop executing a run here; it stays resumable."""
         execution = self._execution(run_id)
@@ -534,7 +541,7 @@ class RunService(RunRecords):
         async with aclosing(self.follow(run_id)) as events:
             async for event in events:
                 yield event
-        yield await asyncio.to_thread(self.wait, run_id)
+        yield await self.ended(run_id)
 
     def status(self, run_id: str) -> RunStatus:
         """How a run stands, also one that is in this process's memory only; NotFound where there is none."""
@@ -647,9 +654,19 @@ class RunService(RunRecords):
 
         Models cost: they are asked again only where that is wanted.
         """
-        before = self.result(a)
         if b is not None:
-            return diff_runs(before, self.result(b))
+            return diff_runs(self.result(a), self.result(b))
+        return _diff_with_today(self.result(a), self.wait(self._ask_again(a, ask_models)))
+
+    async def diff_async(self, a: str, b: str | None) -> RunDiff:
+        """The same without models, and without a thread that waits."""
+        if b is not None:
+            return await asyncio.to_thread(self.diff, a, b)
+        before = await asyncio.to_thread(self.result, a)
+        return _diff_with_today(before, await self.ended(await asyncio.to_thread(self._ask_again, a, False)))
+
+    def _ask_again(self, a: str, ask_models: bool) -> str:
+        """Start what a run asked, as of today; nothing of it is recorded."""
         request = read_start(self._events(a)[0]).request
         if request.note is not None:
             # To compare is to look: nothing is written for it.
@@ -661,8 +678,11 @@ class RunService(RunRecords):
                 f"Run {a} asked {', '.join(dict.fromkeys(asked))}; to compare it with today would ask again.",
                 fix="Add --ask-models, or compare it with another run, or use 'citewell runs replay --tolerant'.",
             )
-        today = self.wait(self.start(request, traced=False))
-        return diff_runs(before, replace(today, run_id="today"))
+        return self.start(request, traced=False)
+
+
+def _diff_with_today(before: RunResult, today: RunResult) -> RunDiff:
+    return diff_runs(before, replace(today, run_id="today"))
 
 
 class _TellingLog:

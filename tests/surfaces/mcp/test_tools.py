@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import jsonschema
 import pytest
 from mcp import Client
@@ -13,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from citewell import Citewell
 from support.mcp_client import Era, error_of, talk, text_of
+from support.model_script import silent
 from support.model_server import ScriptedModelServer
 from surfaces.test_cli import Program
 
@@ -243,3 +245,28 @@ def test_reading_never_calls_a_model_though_one_is_set(data: Path) -> None:
             CITEWELL_MODEL_BASE_URL=server.base_url,
         )
         assert server.requests == []
+
+
+@pytest.mark.attack("L2")
+def test_packs_that_wait_for_a_planner_hold_up_no_search(data: Path) -> None:
+    async def conversation(client: Client) -> bool:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(12):
+                tasks.start_soon(
+                    client.call_tool, "research_pack", {"question": "Who lit it?", "use_model_planner": True}
+                )
+            while len(model.requests) < 9:
+                await anyio.sleep(0.05)
+            found = await client.call_tool("search", {"query": "kelp"})
+            tasks.cancel_scope.cancel()
+        return bool(found.is_error)
+
+    with ScriptedModelServer(silent()) as model:
+        is_error = talk(
+            data,
+            conversation,
+            CITEWELL_PLANNER_MODEL="openai:test",
+            CITEWELL_MODEL_BASE_URL=model.base_url,
+            CITEWELL_PLANNER_TIMEOUT_SECONDS="300",
+        )
+    assert not is_error

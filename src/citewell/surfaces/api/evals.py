@@ -67,8 +67,8 @@ EVALS: tuple[Operation, ...] = (
         *("POST", "/api/evals/run", "run_evals", "Ask every kept case again."),
         Answer(EvalReportView, description="The report, which is kept."),
         tag="evals",
+        # Not among the few threads that searches need: it waits for models, and is one at a time.
         value=_run,
-        is_heavy=True,
         body=EvalsBody,
         body_example={"kind": "research"},
         errors={409: "No case is kept yet.", 429: "They are being run already."},

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from starlette.responses import Response
 
 from citewell.domain.notes import NoteResult
 from citewell.surfaces.api.bodies import Form
-from citewell.surfaces.api.errors import Refused
+from citewell.surfaces.api.errors import JSON, Refused
 from citewell.surfaces.api.operations import Answer, Call, Operation
+from citewell.surfaces.wire import to_json
 
 
 class NoteBody(Form):
@@ -21,13 +24,14 @@ class NoteBody(Form):
     dry_run: bool = False
 
 
-def _research(call: Call) -> NoteResult:
+async def _research(call: Call) -> Response:
     cw, wanted = call.cw, call.body
     if not cw.settings.note_tool:
         raise Refused(
             403, "disabled", "Writing to notes is not enabled.", fix="The user can enable it: CITEWELL_NOTE_TOOL=true."
         )
-    run_id = cw.start_note(
+    start = partial(
+        cw.start_note,
         wanted.path,
         depth=wanted.depth,
         focus=wanted.focus,
@@ -35,8 +39,9 @@ def _research(call: Call) -> NoteResult:
         from_here=False,
         surface="rest",
     )
-    cw.runs.wait(run_id)
-    return cw.note_result(run_id)
+    run_id = await call.blocking(start)
+    await cw.runs.ended(run_id)
+    return Response(await call.blocking(lambda: to_json(cw.note_result(run_id))), media_type=JSON)
 
 
 NOTES: tuple[Operation, ...] = (
@@ -44,8 +49,7 @@ NOTES: tuple[Operation, ...] = (
         *("POST", "/api/notes/research", "research_note", "Research a note and write what is found into it."),
         Answer(NoteResult, description="What became of the note; with `dry_run` what would have, as a diff."),
         tag="research",
-        value=_research,
-        is_heavy=True,
+        respond=_research,
         body=NoteBody,
         body_example={"path": "projects/tide-gauge.md", "dry_run": True},
         errors={

@@ -27,7 +27,7 @@ from citewell.domain.queries import Filters, checked_filters
 from citewell.domain.runs import ModelUse, RunResult
 from citewell.runner.result import EXTRACTIVE_VERSION
 from citewell.surfaces.api.bodies import Form
-from citewell.surfaces.api.errors import Refused, error_response
+from citewell.surfaces.api.errors import JSON, Refused, error_response
 from citewell.surfaces.api.events import RUN_EVENTS, Heartbeat, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation
 from citewell.surfaces.api.reading import SAYS_SOMETHING, Day, Name, Question
@@ -39,7 +39,7 @@ from citewell.surfaces.api.runs import (
     run_stream,
 )
 from citewell.surfaces.api.sse import EventStream
-from citewell.surfaces.wire import ErrorBody, ErrorDocument, to_document
+from citewell.surfaces.wire import ErrorBody, ErrorDocument, to_document, to_json
 from citewell.synthesis.prompt import PROMPT_VERSION
 
 SYNTHESIS_VERSION = "research_synthesis.v1"
@@ -68,8 +68,18 @@ class PackBody(Form):
     option_profile: Literal["cli", "web"] = "cli"
 
 
-def _pack(call: Call) -> ResearchPack:
-    body: PackBody = call.body
+async def _pack(call: Call) -> Response:
+    asked = _pack_options(call.body)
+    run_id = await call.blocking(lambda: call.cw.start_pack(**asked))
+    if run_id is None:
+        asked["use_model_planner"] = False
+        content = await call.blocking(lambda: to_json(call.cw.pack(**asked)), heavy=True)
+    else:
+        content = await call.blocking(to_json, await call.cw.planned_pack(run_id))
+    return Response(content, media_type=JSON)
+
+
+def _pack_options(body: PackBody) -> dict[str, Any]:
     filters = Filters(
         source_types=body.source_types,
         tags=body.tags,
@@ -78,21 +88,21 @@ def _pack(call: Call) -> ResearchPack:
         since=body.since,
         until=body.until,
     )
-    return call.cw.pack(
-        body.question,
-        options=PackOptions(
+    return {
+        "question": body.question,
+        "options": PackOptions(
             limit=body.limit,
             max_chars_per_doc=body.max_chars_per_doc,
             include_related=body.include_related,
             related_limit=body.related_limit,
             topic_brief=body.include_topic_brief,
         ),
-        filters=checked_filters(filters),
-        use_model_planner=body.use_model_planner,
-        option_profile=body.option_profile,
-        history=history_values(body.history),
-        pinned=body.pinned,
-    )
+        "filters": checked_filters(filters),
+        "use_model_planner": body.use_model_planner,
+        "option_profile": body.option_profile,
+        "history": history_values(body.history),
+        "pinned": body.pinned,
+    }
 
 
 class ExplainBody(Form):
@@ -273,7 +283,7 @@ async def _held_back(call: Call, run_id: str) -> _Synthesis:
 
 async def _unavailable(call: Call, run_id: str) -> Response | None:
     """A model that is not there, told before the first byte."""
-    result: RunResult = await call.blocking(call.cw.runs.wait, run_id)
+    result = await call.cw.runs.ended(run_id)
     if result.answer_status != "unavailable":
         return None
     said = _failure(result)
@@ -286,7 +296,7 @@ async def _synthesis_events(call: Call, run_id: str, known: _Synthesis) -> Async
         async with aclosing(call.cw.runs.follow(run_id, known.last, until="left")) as entries:
             async for entry in entries:
                 known.feed(entry)
-    for value in _spoken(await call.blocking(call.cw.runs.wait, run_id)):
+    for value in _spoken(await call.cw.runs.ended(run_id)):
         yield _event(value)
 
 
@@ -411,8 +421,7 @@ RESEARCH: tuple[Operation, ...] = (
         *("POST", "/api/research", "research_pack", "The evidence for a question, without an answer or a record."),
         Answer(ResearchPack, description="A research pack, also where nothing was found."),
         tag="research",
-        value=_pack,
-        is_heavy=True,
+        respond=_pack,
         body=PackBody,
         body_example={"question": "How many passengers did the Halvard carry?", "limit": 5},
         errors={404: "A pinned key that nobody has.", 429: "Too many runs are under way."},

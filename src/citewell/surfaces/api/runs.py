@@ -22,12 +22,12 @@ from citewell.domain.runs import RunProfile, RunStatus, Surface
 from citewell.public import Citewell
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.briefs import BriefBody
-from citewell.surfaces.api.errors import Refused
+from citewell.surfaces.api.errors import JSON, Refused
 from citewell.surfaces.api.events import PER_ENTRY, RUN_EVENTS, RunRendering, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
 from citewell.surfaces.api.reading import Day, LeftOut, Name, Question
 from citewell.surfaces.api.sse import EventStream, read_last_id
-from citewell.surfaces.wire import error_document
+from citewell.surfaces.wire import error_document, to_json
 
 RUN_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
 RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 28)}
@@ -276,9 +276,10 @@ class DiffQuery(Form):
     ] = "today"
 
 
-def _diff(call: Call) -> RunDiff:
+async def _diff(call: Call) -> Response:
     against: str = call.query.against
-    return call.cw.runs.diff(call.path["run_id"], None if against == "today" else against)
+    found = await call.cw.runs.diff_async(call.path["run_id"], None if against == "today" else against)
+    return Response(await call.blocking(to_json, found), media_type=JSON)
 
 
 _ACCEPTED = Answer(
@@ -389,8 +390,7 @@ RUNS: tuple[Operation, ...] = (
         *("GET", "/api/runs/{run_id}/diff", "diff_run", "Two runs compared, or a run with today."),
         Answer(RunDiff, description="Answer, evidence, citations, plan, cost."),
         tag="runs",
-        value=_diff,
-        is_heavy=True,
+        respond=_diff,
         query=DiffQuery,
         parameters=RUN,
         errors={409: "The run has not ended, or asked a model that would have to be asked again.", 429: "Too busy."},

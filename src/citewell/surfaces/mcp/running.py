@@ -1,4 +1,4 @@
-"""`research_run` and `research_note`: start a recorded run, report its progress, stop it when the call ends early.
+"""Tools that wait: `research_run` and `research_note` follow a recorded run, `research_pack` a model that plans.
 
 A call that its client cancels cancels the run. A server that goes away interrupts it: it stays resumable. Either way
 what was gathered stays on record.
@@ -15,11 +15,12 @@ import msgspec
 
 from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.events import DecisionMade, RunEvent, StageEntered
+from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import TERMINAL, RunResult
 from citewell.public import Citewell
-from citewell.surfaces.mcp.arguments import NoteCall, PriorTurn, RunCall
+from citewell.surfaces.mcp.arguments import NoteCall, PackCall, PriorTurn, RunCall
 from citewell.surfaces.mcp.rendering import defused, rendered
-from citewell.surfaces.mcp.tools import Outcome, without_material
+from citewell.surfaces.mcp.tools import Outcome, pack_options, shown_pack, without_material
 from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
 
 # What a client is told while it waits: the number of the step, and what is being done.
@@ -45,6 +46,19 @@ async def answer(cw: Citewell, call: RunCall, report: Report, is_closing: Callab
     result = await _ended(cw, run_id, report, is_closing)
     shown: RunResult = result if call.include_pack else without_material(result)
     return Outcome(shown, rendered(shown))
+
+
+async def pack(cw: Citewell, call: PackCall, limiter: anyio.CapacityLimiter) -> Outcome:
+    """The evidence for a question; a model that helps to plan is waited for without a thread."""
+
+    def begun() -> str | ResearchPack:
+        asked = pack_options(cw, call)
+        return cw.start_pack(**asked) or cw.pack(**{**asked, "use_model_planner": False})
+
+    found = await anyio.to_thread.run_sync(begun, limiter=limiter, abandon_on_cancel=True)
+    if isinstance(found, str):
+        found = await cw.planned_pack(found)
+    return await anyio.to_thread.run_sync(shown_pack, call, found, limiter=limiter, abandon_on_cancel=True)
 
 
 async def _report(cw: Citewell, call: RunCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
@@ -83,7 +97,7 @@ async def _ended(cw: Citewell, run_id: str, report: Report, is_closing: Callable
     """Follow a run to its end; a call that ends before stops it."""
     try:
         await _follow(cw, run_id, report)
-        result = await anyio.to_thread.run_sync(cw.runs.wait, run_id, abandon_on_cancel=True)
+        result = await cw.runs.ended(run_id)
     except anyio.get_cancelled_exc_class():
         stop = cw.runs.interrupt if is_closing() else cw.runs.cancel
         await _stopped(stop, run_id)

@@ -23,8 +23,8 @@ from mcp.shared.exceptions import MCPError
 from citewell.domain.errors import CitewellError, Unavailable, WorkFailed
 from citewell.public import Citewell
 from citewell.surfaces.mcp import guidance
-from citewell.surfaces.mcp.arguments import NoteCall, RunCall, checked, input_schema
-from citewell.surfaces.mcp.running import answer, research_note
+from citewell.surfaces.mcp.arguments import NoteCall, PackCall, RunCall, checked, input_schema
+from citewell.surfaces.mcp.running import answer, pack, research_note
 from citewell.surfaces.mcp.tools import WRITING, Outcome, Tool, tools_of
 from citewell.surfaces.wire import error_document, to_document, to_json
 from citewell.version import __version__
@@ -114,6 +114,8 @@ class Door:
             return await answer(self._cw, call, report, is_closing)
         if isinstance(call, NoteCall):
             return await research_note(self._cw, call, report, is_closing)
+        if isinstance(call, PackCall):
+            return await pack(self._cw, call, self._limiter)
         assert tool.call is not None
         perform = tool.call
         return await anyio.to_thread.run_sync(

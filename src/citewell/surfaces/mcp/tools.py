@@ -13,6 +13,7 @@ from typing import Any, Literal
 from citewell.app import PackOptions
 from citewell.domain.documents import DocumentView
 from citewell.domain.errors import BadInput
+from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import RunResult
 from citewell.domain.topics import TopicMap
 from citewell.public import Citewell
@@ -35,7 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. What only reads is a function; a traced one is performed by who can report its progress."""
+    """One tool. What only reads is a function; one that waits for a model or a run is in `running.py`."""
 
     name: str
     title: str
@@ -65,7 +66,8 @@ def _search(cw: Citewell, call: told.SearchCall) -> Outcome:
     return Outcome(shown, _with(rendered(shown), more))
 
 
-def _pack(cw: Citewell, call: told.PackCall) -> Outcome:
+def pack_options(cw: Citewell, call: told.PackCall) -> dict[str, Any]:
+    """What `research_pack` asks of the engine."""
     options = PackOptions(
         call.limit,
         call.max_chars_per_doc,
@@ -74,12 +76,16 @@ def _pack(cw: Citewell, call: told.PackCall) -> Outcome:
         None,
         call.include_topic_brief,
     )
-    pack = cw.pack(
-        call.question,
-        options=options,
-        filters=told.filters_of(cw, call),
-        use_model_planner=call.use_model_planner,
-    )
+    return {
+        "question": call.question,
+        "options": options,
+        "filters": told.filters_of(cw, call),
+        "use_model_planner": call.use_model_planner,
+    }
+
+
+def shown_pack(call: told.PackCall, pack: ResearchPack) -> Outcome:
+    """A pack as a call wants it, cut to its size."""
     of_brief = tuple(("topic_brief", part) for part in ("edges", "nodes", "entities", "pivots"))
     shown, left_out = fitted(pack, call.max_chars, (*of_brief, ("exact_tag_evidence",), ("evidence",)))
     return Outcome(shown, _with(rendered(shown), _left_out(left_out)))
@@ -191,7 +197,6 @@ READING: tuple[Tool, ...] = (
         "it to write the answer yourself; use research_run for an answer that is verified sentence by sentence.",
         told.PackCall,
         "research_pack.v1",
-        call=_pack,
     ),
     Tool(
         "get",
