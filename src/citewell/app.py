@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from citewell.domain.topics import EntityMap, TopicBrief
     from citewell.domain.transcripts import ChatTranscript, TranscriptList
     from citewell.exporting.exported import Exportable, ExportedFile, ExportForm
+    from citewell.flows.play import Flow
     from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.notes.vault import NoteVault, RunNotes
     from citewell.packs.document_views import DocumentViews
@@ -72,11 +73,10 @@ if TYPE_CHECKING:
     from citewell.reports.config import ResearchConfig
     from citewell.reports.service import ResearchService
     from citewell.retrieval.semantic import SemanticLane
-    from citewell.runner.driver import Perform
-    from citewell.runner.machine import Machine
     from citewell.runner.requests import Requests
     from citewell.runner.service import RunService
     from citewell.runner.web_access import WebAccess
+    from citewell.runs.execute import Perform
     from citewell.text.masking import Masker
     from citewell.web.guard import Resolve
 
@@ -99,12 +99,13 @@ class Engine:
         settings: Settings,
         clock: Clock | None = None,
         open_embedder: OpenEmbedder | None = None,
-        machine: Machine | None = None,
+        flows: Mapping[RunProfile, Flow] | None = None,
         resolve: Resolve | None = None,
     ) -> None:
         self.settings = settings
         self._resolve = resolve
-        self._machine = machine
+        # Other flows than the shipped ones, for tests of what holds whatever a run does.
+        self._flows = flows
         self._clock = clock or SystemClock()
         self._chats: dict[str, ChatModel] = {}
         self._replaying: tuple[str, RunService] | None = None
@@ -146,6 +147,7 @@ class Engine:
     @cached_property
     def runs(self) -> RunService:
         """Runs: start, resume, watch, replay, compare, put away."""
+        from citewell.flows.play import FLOWS
         from citewell.runner.service import RunService
 
         return RunService(
@@ -154,7 +156,7 @@ class Engine:
             self._clock,
             self.settings.data_dir,
             self._redactor.redact,
-            machine=self._machine,
+            flows=self._flows or FLOWS,
             max_running=self.settings.max_runs,
             max_waiting=self.max_waiting_runs,
             adopts=self.adopts,
@@ -174,7 +176,8 @@ class Engine:
 
     def _effects(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
-        from citewell.runner.effects import Effects
+        from citewell.flows.effects import Effects
+        from citewell.runs.execute import performing
 
         web = self.web.of_run(run_id)
 
@@ -182,13 +185,14 @@ class Engine:
             return self._views_of(web.store_of(lookup)).view(lookup, query, "evidence", max_chars, shown)
 
         redact = self._redactor.redact
-        return Effects(
+        effects = Effects(
             *(self.corpus, view, web.keep_texts, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
             open_judge=lambda: self.judge,
             open_reader=lambda: self.reader,
             open_notes=lambda: self._run_notes(run_id),
             web=web.effects(),
-        ).perform
+        )
+        return performing(effects)
 
     def _run_notes(self, run_id: str | None) -> RunNotes:
         from citewell.notes.vault import RunNotes
@@ -791,6 +795,7 @@ class Engine:
         """The runs; those that find again what another run found have no record of their own."""
         if config is None or config.replay_of is None:
             return self.runs
+        from citewell.flows.play import FLOWS
         from citewell.reports.replay import ReplayRetrievalSource
         from citewell.runner.service import RunService
 
@@ -802,7 +807,7 @@ class Engine:
                 self._clock,
                 self.settings.data_dir,
                 self._redactor.redact,
-                machine=self._machine,
+                flows=self._flows or FLOWS,
             )
             self._replaying = (config.replay_of, service)
         return self._replaying[1]
@@ -849,7 +854,7 @@ class Engine:
 
     def permit_resume(self, run_id: str) -> None:
         """Whether a run that was begun may be gone on with."""
-        from citewell.runner.playback import read_start
+        from citewell.flows.play import read_start
 
         self._permit_run(read_start(self.runs.events(run_id)[0]).request)
 

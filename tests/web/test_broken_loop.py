@@ -11,7 +11,7 @@ from citewell.app import Engine
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import RunResult
-from citewell.runner.pages import PageStore
+from citewell.flows.pages import PageStore
 from citewell.settings import Settings
 from web.loopback_internet import Internet, loopback_internet
 

@@ -13,7 +13,7 @@ from citewell.evidence.credibility import credibility
 from citewell.planning.chat_prompt import parse_chat_prompt
 from citewell.planning.strategy import plan_question
 from citewell.planning.web_queries import first_queries, gap_queries, intents_of, is_time_bound
-from citewell.runner.pages import page_path
+from citewell.flows.pages import page_path
 from citewell.synthesis.injections import injections_in, oddities_of
 from citewell.text.urls import host_of, is_of_site, site_of
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from citewell.briefs.strategies import Binder
 from citewell.briefs.writing import OPEN, SUMMARY
 from citewell.domain.answers import CheckedSentence, Contradiction, Verification
 from citewell.domain.briefs import (
@@ -34,15 +33,14 @@ class Composed:
 
 def compose_report(
     verification: Verification,
-    retained: Sequence[ReportItem],
     plan: ReportPlan,
     types: Mapping[str, ClaimType],
-    binder: Binder,
+    bound: tuple[BoundCitation, ...],
+    loose: Sequence[int],
     *,
     by_model: bool,
 ) -> Composed:
-    """The report of a draft that was checked; what rests on no retained item keeps it from being one."""
-    bound, loose = binder.bind(verification.citations, retained)
+    """The report of a draft that was checked; what rests on no retained item (`loose`) keeps it from being one."""
     numbers = {one.citation.n for one in bound}
     summary: list[ReportStatement] = []
     claims: list[ReportStatement] = []

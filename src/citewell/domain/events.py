@@ -29,7 +29,10 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class StageEntered:
+    """A stage begins, so many seconds after the run did."""
+
     stage: Stage
+    elapsed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

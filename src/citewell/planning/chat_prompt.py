@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import Conversation, PriorQuestion
 
+# A question that nothing came before.
+_ALONE = Conversation()
 _HEADINGS = {
     "current question:": "current",
     "recent user questions:": "recent",
@@ -56,7 +58,7 @@ def parse_chat_prompt(prompt: str) -> ChatPrompt:
     )
 
 
-def prompt_of(question: str, conversation: Conversation) -> ChatPrompt:
+def prompt_of(question: str, conversation: Conversation = _ALONE) -> ChatPrompt:
     """A question with what came before it, as planning reads them."""
     recent = tuple(prior.question for prior in conversation.history)
     return ChatPrompt(question, recent, conversation.title_hints, conversation.pinned)

@@ -86,11 +86,14 @@ def _words(event: Event, at: str, intended: dict[str, tuple[str, str]]) -> str:
 
 def _observed(seen: ObservationRecorded, at: str, intended: dict[str, tuple[str, str]]) -> str:
     action, begun = intended.get(seen.answers or "", ("", ""))
-    kind = str((seen.observation or {}).get("type", ""))
+    told = seen.observation or {}
     took = _seconds(begun, at) if begun else None
     after = f" after {took:.3f} s" if took is not None else ""
-    gave = f"gave {code(kind)}" if action and kind else code(kind) if kind else "is done"
-    return f"{code(action)} {gave}{after}" if action else f"{gave}{after}"
+    if seen.kind == "control":
+        return f"asked to {code(str(told.get('control', told.get('type', ''))))}"
+    failed = told.get("failed")
+    gave = f"failed ({code(str(failed['code']))})" if isinstance(failed, dict) else "is done"
+    return f"{code(action)} {gave}{after}"
 
 
 def decision_in_words(decision: decided.Decision) -> str:

@@ -74,7 +74,6 @@ def write_trace(
     events: Sequence[RunEvent],
     synthesis_input: str,
     plan: QueryPlan | None,
-    *,
     draft: Draft | None = None,
 ) -> Path:
     """Write the trace of a run and return its folder; `draft` is what a failed verification rejected.

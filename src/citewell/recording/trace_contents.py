@@ -32,6 +32,8 @@ from citewell.recording.trace_document import (
     Versions,
 )
 
+# The call of a model, in records of this version and of earlier ones.
+_ASKING = ("ask", "Ask")
 MAX_TRACE_BYTES = 200 * 1024 * 1024
 _SYNTHESIS_HEAD = "# Synthesis input\n\n"
 
@@ -45,7 +47,7 @@ def trace_files(
 ) -> dict[str, bytes]:
     """Every file of a trace with its content; `draft` is what a failed verification rejected."""
     request = _request(result.run_id, events)
-    asked = [event.event for event in events if event.kind == "action_intended" and event.body.get("action") == "Ask"]
+    asked = [event.event for event in events if event.kind == "action_intended" and event.body.get("action") in _ASKING]
     calls = [call for call in asked if isinstance(call, ActionIntended)]
     files = {
         "run.md": render_markdown(result, events, draft=draft).encode("utf-8"),
@@ -187,7 +189,7 @@ def _replies(events: Sequence[RunEvent], asked: set[str]) -> Iterator[str]:
         seen = event.event
         assert isinstance(seen, ObservationRecorded)
         value = (seen.observation or {}).get("value", {})
-        yield str(value.get("reply", {}).get("text", ""))
+        yield str(value.get("reply", value).get("text", ""))
 
 
 def _synthesis_input(calls: Sequence[ActionIntended], evidence: str) -> str:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from citewell.runner.driver import Threads
+from citewell.runs.execute import Threads
 
 # Blocking calls to the outside, of all runs, at the same time. Far more than run well together: one that hangs keeps
 # its thread after the run has let go of it.

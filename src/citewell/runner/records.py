@@ -6,7 +6,7 @@ The result of a finished run is part of its record and is read, never made again
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,17 +24,16 @@ from citewell.domain.run_reports import (
     RunView,
 )
 from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
-from citewell.domain.runs import PriorQuestion, RunResult, RunSummary
+from citewell.domain.runs import PriorQuestion, RunProfile, RunResult, RunSummary
+from citewell.flows.egress import egress_of
+from citewell.flows.play import FLOWS, Flow, begin, check_resumable, read_start, replay, replay_tolerant
 from citewell.recording.archive import export_run, import_run, packed_run, unpacked_run
 from citewell.recording.folders import TRACES
 from citewell.recording.log import verify_chain
 from citewell.recording.results import finished_event, stored_result
 from citewell.recording.retention import delete_trace, prune_traces
 from citewell.recording.trace import put_trace, read_trace, write_trace
-from citewell.runner.actions import digest
-from citewell.runner.egress import egress_of
-from citewell.runner.machine import Machine
-from citewell.runner.playback import fold, read_start, replay, replay_tolerant
+from citewell.runs.journal import digest
 
 SourceState = Callable[[str, str], CitedSource]
 # How far back a conversation is looked for among the runs of chats.
@@ -45,12 +44,16 @@ class RunRecords:
     """What can be done with runs that are on record."""
 
     def __init__(
-        self, store: Callable[[], RunStore], clock: Clock, data_dir: Path, machine: Machine | None = None
+        self,
+        store: Callable[[], RunStore],
+        clock: Clock,
+        data_dir: Path,
+        flows: Mapping[RunProfile, Flow] = FLOWS,
     ) -> None:
         self._store = store
         self._clock = clock
         self._data_dir = data_dir
-        self._machine = machine or Machine()
+        self._flows = flows
 
     def find(self, run: str) -> str:
         """The id of a run, by its id, by how it begins, or as `last`."""
@@ -114,9 +117,9 @@ class RunRecords:
             raise Conflict(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
         wanted = str(finished.body["result_digest"])
         if tolerant:
-            result, notes = replay_tolerant(events, self._machine)
+            result, notes = replay_tolerant(events, self._flows)
             return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "tolerant", notes)
-        result = replay(events, self._machine)
+        result = replay(events, self._flows)
         return ReplayReport(result.run_id, digest(result) == wanted, digest(result), "exact")
 
     def _summary(self, run_id: str) -> RunSummary:
@@ -155,9 +158,8 @@ class RunRecords:
         saved = next((number for number, event in enumerate(events) if event.kind == "trace_saved"), None)
         if result.trace_path is not None or saved is None:
             return result
-        state = fold(events, self._machine).step.state
-        text = state.prepared.text if state.prepared else ""
-        path = write_trace(self._data_dir, result, events[:saved], text, state.plan, draft=state.draft)
+        check_resumable(events)
+        path = write_trace(self._data_dir, result, events[:saved], *begin(events, flows=self._flows).written)
         return replace(result, trace_path=str(path.relative_to(self._data_dir)))
 
     def shareable(self, run_id: str) -> RunResult:

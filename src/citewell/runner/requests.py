@@ -22,12 +22,12 @@ from citewell.domain.runs import (
     Surface,
 )
 from citewell.domain.web import WebUse
+from citewell.flows.profiles import PROFILES
 from citewell.models.endpoints import EXTRACTIVE
 from citewell.packs.options import OPTION_PROFILES, PackOptions, ProfileName, check_between, checked_topic
 from citewell.planning.chat_prompt import asked_in
 from citewell.planning.normalizer import check_question
 from citewell.runner.choosing import model_use, web_use
-from citewell.runner.profiles import PROFILES
 from citewell.settings import Settings
 from citewell.text.canonical import canonicalize
 from citewell.text.masking import Masker

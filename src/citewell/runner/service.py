@@ -11,7 +11,7 @@ import asyncio
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ from citewell.domain.errors import (
     StoreFull,
     Unavailable,
 )
-from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, TraceFailed, TraceSaved
+from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, RunResumed, TraceFailed, TraceSaved
 from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import (
@@ -36,8 +36,29 @@ from citewell.domain.run_reports import (
     RunDiff,
 )
 from citewell.domain.run_store import RunLog, RunMark, RunStore
-from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary, Surface
+from citewell.domain.runs import (
+    TERMINAL,
+    Control,
+    RunProfile,
+    RunRequest,
+    RunResult,
+    RunStatus,
+    RunSummary,
+    Surface,
+)
 from citewell.domain.type_setup import learn_types
+from citewell.flows.display import Display
+from citewell.flows.play import (
+    FLOWS,
+    Flow,
+    Play,
+    begin,
+    check_resumable,
+    opening_entry,
+    read_start,
+    unanswered,
+)
+from citewell.flows.result import cancelled_result
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
 from citewell.recording.poller import RunPoller
@@ -45,22 +66,10 @@ from citewell.recording.results import finished_event, stored_result
 from citewell.recording.stored_log import FailsafeLog, StoredLog
 from citewell.recording.trace import write_trace
 from citewell.recording.trace_document import Manifest, TraceDocument
-from citewell.runner.actions import OBSERVATIONS, CancelRequested
 from citewell.runner.diff import diff_runs
-from citewell.runner.driver import Driver, Perform
 from citewell.runner.executor import RunExecutor
-from citewell.runner.machine import Machine
-from citewell.runner.playback import (
-    check_resumable,
-    closing_entries,
-    fold,
-    opening_entry,
-    read_start,
-    unanswered,
-)
 from citewell.runner.records import RunRecords
-from citewell.runner.result import cancelled_result, result_of
-from citewell.runner.state import RunState
+from citewell.runs.execute import Driver, Perform
 from citewell.version import __version__
 
 # Runs one process executes at the same time; further ones wait in the queue.
@@ -131,15 +140,15 @@ class RunService(RunRecords):
         data_dir: Path,
         redact: Callable[[str], str] = str,
         new_id: Callable[[str], str] | None = None,
-        machine: Machine | None = None,
+        flows: Mapping[RunProfile, Flow] = FLOWS,
         max_running: int = MAX_RUNNING,
         max_waiting: int | None = None,
         adopts: Sequence[Surface] = (),
         on_result: Callable[[RunResult], None] | None = None,
     ) -> None:
         # Runs are executed and read in many threads.
-        learn_types((*DECODED_TYPES, *OBSERVATIONS.values(), *_RECORD_TYPES))
-        super().__init__(store, clock, data_dir, machine)
+        learn_types((*DECODED_TYPES, *_RECORD_TYPES))
+        super().__init__(store, clock, data_dir, flows)
         self._effects = effects
         self._redact = redact
         self._new_id = new_id or _fresh_id
@@ -224,7 +233,7 @@ class RunService(RunRecords):
             raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
         events = store.checked_events(run_id)
         check_resumable(events)
-        fold(events, self._machine)  # says now, and not from another thread, where this version went another way
+        begin(events, flows=self._flows)  # says now, and not from another thread, where this version went another way
         token = new_token()
         controls = store.controls(run_id, 0)  # before the run is ours: whatever is asked from then on is for us
         store.acquire(run_id, token, lease_from(self._clock.now()))
@@ -375,22 +384,18 @@ class RunService(RunRecords):
                         pass
                 return await self._in_log_thread(self.result, execution.run_id)
             events = await self._in_log_thread(execution.log.events)
-            position = await loop.run_in_executor(self._executor.threads.work, fold, events, self._machine)
+            threads = self._executor.threads
+            play = await loop.run_in_executor(threads.work, begin, events, self._clock.monotonic, self._flows)
             run_id = execution.run_id if execution.is_stored else None
             perform = await asyncio.to_thread(self._effects, run_id)  # the first time, it opens the corpus
-            execution.driver = Driver(
-                _TellingLog(execution.log, self._poller),
-                perform,
-                self._clock,
-                self._redact,
-                self._machine,
-                self._executor.threads,
-            )
+            log = _TellingLog(execution.log, self._poller)
+            driver = execution.driver = Driver(play.run, log, perform, self._clock, self._redact, threads)
             for control in execution.asked:
-                execution.driver.tell(control)
-            state = await execution.driver.run(position, is_resumed=execution.is_resumed)
-            result = result_of(execution.run_id, state, position.tool_version)
-            return await self._in_log_thread(self._put_away, execution, result, state)
+                driver.tell(control)
+            display = Display(play.run, play.found, driver.wake, driver.in_thread)
+            resumed = [Entry.of(RunResumed(__version__))] if execution.is_resumed else []
+            await driver.drive(display, resumed)
+            return await self._in_log_thread(self._finish, execution, play, log, display.settle())
         finally:
             leave()
 
@@ -430,7 +435,13 @@ class RunService(RunRecords):
             except CitewellError:
                 continue  # the disk is full or the file is locked: the next renewal is soon
 
-    def _put_away(self, execution: _Execution, result: RunResult, state: RunState) -> RunResult:
+    def _finish(self, execution: _Execution, play: Play, log: RunLog, shown: Sequence[Entry]) -> RunResult:
+        """Put the end of a run on record, with its result, and write its trace."""
+        play.check()
+        log.append([*shown, *play.run.take_entries(), play.finish_entry()], self._clock.now())
+        return self._put_away(execution, play.result, play)
+
+    def _put_away(self, execution: _Execution, result: RunResult, play: Play) -> RunResult:
         """Write the trace; a run whose trace cannot be written says so and keeps its answer."""
         if not execution.is_stored:
             return result
@@ -438,8 +449,7 @@ class RunService(RunRecords):
         try:
             if isinstance(log, FailsafeLog):
                 log.check()
-            text = state.prepared.text if state.prepared else ""
-            path = write_trace(self._data_dir, result, log.events(), text, state.plan, draft=state.draft)
+            path = write_trace(self._data_dir, result, log.events(), *play.written)
             told = TraceSaved(str(path.relative_to(self._data_dir)))
             result = replace(result, trace_path=told.path)
         except (CitewellError, OSError) as error:
@@ -602,16 +612,16 @@ class RunService(RunRecords):
         events = store.checked_events(run_id)
         execution = _Execution(run_id, token, FailsafeLog(StoredLog(store, run_id, token)), is_stored=True)
         try:
-            position = fold(events, self._machine)
+            check_resumable(events)
+            play = begin(events, flows=self._flows)
         except CitewellError:
             # A record of another version: it is closed as it is.
             entries, result = cancelled_result(run_id, read_start(events[0]))
             store.append(run_id, entries, self._clock.now(), token)
             store.release(run_id, token, result.status, result.stop_reason, self._clock.now())
             return
-        entries, state = closing_entries(run_id, position, CancelRequested(), self._machine)
-        store.append(run_id, entries, self._clock.now(), token)
-        self._put_away(execution, result_of(run_id, state, position.tool_version), state)
+        play.run.control("cancel")
+        self._finish(execution, play, execution.log, ())
 
     # Reading
 

@@ -1,7 +1,7 @@
 """Summaries made on request: of each document and its chunks, by their own sentences or by a model.
 
 Every document is stored as soon as it is done, so whoever is stopped goes on where they were. A model is asked only
-where the ceiling has room for the whole call, as in a run (`runner/budgets.py`); what it writes is kept as a summary
+where the ceiling has room for the whole call, as in a run (`flows/costs.py`); what it writes is kept as a summary
 and nowhere else. It does not check what a model writes: a summary proves nothing, and nothing may cite it.
 """
 
@@ -17,7 +17,7 @@ from citewell.domain.errors import BadInput
 from citewell.domain.ports import Clock
 from citewell.domain.runs import ModelUse, Spend
 from citewell.domain.summaries import Summary, SummaryKind, SummaryProgress, SummaryReport, Unsummarized, role_of_whole
-from citewell.runner import budgets
+from citewell.flows import costs
 from citewell.text.secrets import kinds_of_secrets
 from citewell.text.summarizing import CHUNK_CHARS, LOOK_THROUGH, extractive_summary
 
@@ -137,17 +137,17 @@ class _Work:
         question = writer.mask(_question(waiting.document.title, told))
         messages = (ChatMessage("system", _RULES), ChatMessage("user", question))
         asked = ChatRequest("write", writer.name, messages, _OUTPUT_TOKENS, _SECONDS)
-        request = budgets.fitted(asked, writer.use.writer_price, self._spend, writer.use)
+        request = costs.fitted(asked, self._spend, writer.use)
         if request is None:
             return None
         try:
             reply = asyncio.run(writer.chat.chat(request))
         except ChatFailed as error:
-            dropped = budgets.dropped_call(request, writer.use.writer_price)
-            self._spend = budgets.spent(self._spend, dropped, budgets.worst_tokens(request))
+            dropped = costs.dropped_call(request, writer.use)
+            self._spend = costs.spent(self._spend, dropped, costs.worst_tokens(request))
             self._failed.append((key, error.message))
             return ""
-        self._spend = budgets.spent(self._spend, budgets.call_of(request, reply))
+        self._spend = costs.spent(self._spend, costs.call_of(request, reply))
         said = _written(reply)
         if not said:
             self._failed.append((key, "the model gave no summary"))

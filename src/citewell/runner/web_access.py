@@ -17,13 +17,13 @@ from citewell.domain.ports import Clock
 from citewell.domain.run_reports import EgressPreview, PreviewedProvider
 from citewell.domain.runs import RunRequest
 from citewell.domain.web import PageFacts
+from citewell.flows.effects import Web
+from citewell.flows.pages import PageStore, PassingStore, is_page_key, save_pages
 from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.strategy import plan_question
 from citewell.planning.web_queries import first_queries, intents_of
 from citewell.readers.pages import PageBytes, PageText
 from citewell.readers.process_pool import WarmReaders
-from citewell.runner.pages import PageStore, PassingStore, is_page_key, save_pages
-from citewell.runner.web_effects import WebEffects
 from citewell.settings import Settings
 from citewell.text.urls import host_of
 from citewell.web.guard import Guard, Resolve
@@ -141,12 +141,12 @@ class RunWeb:
     run_id: str | None
     pages: Callable[[], PageStore]
 
-    def effects(self) -> WebEffects | None:
+    def effects(self) -> Web | None:
         """What performs the loop's actions, where any provider is turned on."""
         if not self.access.settings.search.strip():
             return None
         access = self.access
-        return WebEffects(
+        return Web(
             *(access.guard, access.readers, access.searcher, access.providers(), self.pages, self._keep, access.clock)
         )
 

@@ -32,7 +32,7 @@ from citewell.domain.events import (
     WarningRaised,
 )
 from citewell.domain.runs import RunResult
-from citewell.runner.profiles import PROFILES
+from citewell.flows.profiles import PROFILES
 from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
 from citewell.surfaces.wire import ErrorDocument, to_document
 
@@ -177,6 +177,7 @@ class RunRendering:
         self._max_loops = 1
         self._considered: set[str] = set()
         self._read: set[str] = set()
+        self._inspections: set[str] = set()
         self._began: datetime | None = None
         self.last = -1
 
@@ -194,6 +195,8 @@ class RunRendering:
         return event_of(value, self.last * PER_ENTRY + PER_ENTRY - 1)
 
     def _values(self, entry: RunEvent) -> Iterator[Any]:
+        if entry.kind == "action_intended" and entry.body["action"] == "inspect":
+            self._inspections.add(entry.body["digest"])
         if entry.kind in _SILENT:
             return
         if entry.kind == "observation_recorded":
@@ -232,9 +235,8 @@ class RunRendering:
                 yield TraceTold(False, None, code, message)
 
     def _observed(self, body: dict[str, Any]) -> None:
-        observation = body.get("observation")
-        if isinstance(observation, dict) and observation.get("type") == "Inspected":
-            self._read.update(view["source_key"] for view in observation["value"]["views"])
+        if body.get("answers") in self._inspections:
+            self._read.update(view["source_key"] for view in body["observation"].get("value", ()))
 
     def _decided(self, decision: decided.Decision) -> None:
         match decision:

@@ -25,7 +25,7 @@ from citewell.domain.events import DecisionMade, RunEvent, RunStarted, WarningRa
 from citewell.domain.packs import Explanation, ResearchPack
 from citewell.domain.queries import Filters, checked_filters
 from citewell.domain.runs import ModelUse, RunResult
-from citewell.runner.result import EXTRACTIVE_VERSION
+from citewell.flows.result import EXTRACTIVE_VERSION
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.errors import JSON, Refused, error_response
 from citewell.surfaces.api.events import RUN_EVENTS, Heartbeat, StreamEvent

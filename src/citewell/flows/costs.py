@@ -7,14 +7,15 @@ provider says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
-from citewell.domain.decisions import CostLimitReached
 from citewell.domain.runs import ModelCall, ModelUse, Spend
 from citewell.models.tokens import estimate_prompt, estimate_tokens
-from citewell.runner.actions import Ask, AskFailed
-from citewell.runner.state import RunState
+from citewell.runs.journal import Failed
 
 # An answer shorter than this is not worth a call.
 LEAST_OUTPUT_TOKENS = 150
@@ -41,13 +42,12 @@ class Reserved:
 NOTHING = Reserved()
 
 
-def fitted(
-    request: ChatRequest, price: Price | None, spend: Spend, use: ModelUse, reserved: Reserved = NOTHING
-) -> ChatRequest | None:
+def fitted(request: ChatRequest, spend: Spend, use: ModelUse, reserved: Reserved = NOTHING) -> ChatRequest | None:
     """The call with as much output as the ceilings leave room for; None where they leave room for too little.
 
     What calls still under way may use in full is reserved already.
     """
+    price = price_of(request, use)
     rooms = (_affordable(request, price, spend, use, reserved.usd), _tokens_left(request, spend, use, reserved.tokens))
     most = min((room for room in rooms if room is not None), default=request.max_output_tokens)
     if most >= request.max_output_tokens:
@@ -77,22 +77,14 @@ def _tokens_left(request: ChatRequest, spend: Spend, use: ModelUse, reserved_tok
     return max(0, use.max_tokens - used)
 
 
-def reserved(state: RunState) -> Reserved:
+def reserved(under_way: Sequence[ChatRequest], use: ModelUse) -> Reserved:
     """The most that the calls under way can use."""
-    asked = [action.request for action in state.open if isinstance(action, Ask)]
-    usd = sum(_worst_cost(request, state.request.models) for request in asked)
-    return Reserved(usd, sum(map(worst_tokens, asked)))
+    return Reserved(sum(_worst_cost(one, use) for one in under_way), sum(map(worst_tokens, under_way)))
 
 
 def worst_tokens(request: ChatRequest) -> int:
     """The most a call can use: its prompt, and all of the output it may give."""
     return estimate_prompt(request.messages) + request.max_output_tokens
-
-
-def ceiling_reached(state: RunState) -> CostLimitReached:
-    """What is told where a ceiling leaves no room for the next call."""
-    use, spend = state.request.models, state.spend
-    return CostLimitReached(use.max_cost_usd, spend.cost_usd, use.max_tokens, spend.tokens)
 
 
 def _worst_cost(request: ChatRequest, use: ModelUse) -> float:
@@ -150,26 +142,43 @@ def estimate(
     return Estimate(calls, given, taken, round(usd, 6) if known else None)
 
 
-def call_of(request: ChatRequest, seen: ChatReply | AskFailed) -> ModelCall:
+def call_of(request: ChatRequest, reply: ChatReply) -> ModelCall:
     """A call as the metrics tell it."""
-    is_reply = isinstance(seen, ChatReply)
     return ModelCall(
         purpose=request.purpose,
-        model=seen.model if isinstance(seen, ChatReply) else request.model.partition(":")[2],
-        provider=seen.provider if isinstance(seen, ChatReply) else request.model.partition(":")[0],
+        model=reply.model,
+        provider=reply.provider,
         input_chars=request.input_chars,
-        output_chars=len(seen.text) if isinstance(seen, ChatReply) else 0,
-        input_tokens=seen.usage.input_tokens,
-        output_tokens=seen.usage.output_tokens,
-        tokens_are_reported=seen.usage.is_reported,
-        cost_usd=seen.cost_usd,
-        attempts=seen.attempts,
-        problem="" if is_reply else str(getattr(seen, "problem", "")),
+        output_chars=len(reply.text),
+        input_tokens=reply.usage.input_tokens,
+        output_tokens=reply.usage.output_tokens,
+        tokens_are_reported=reply.usage.is_reported,
+        cost_usd=reply.cost_usd,
+        attempts=reply.attempts,
     )
 
 
-def dropped_call(request: ChatRequest, price: Price | None) -> ModelCall:
+def failed_call(request: ChatRequest, failed: Failed) -> ModelCall:
+    """A call that gave no usable reply, and what was spent on it."""
+    provider, _, model = request.model.partition(":")
+    usage = msgspec.convert(failed.details["usage"], Usage)
+    return ModelCall(
+        purpose=request.purpose,
+        model=model,
+        provider=provider,
+        input_chars=request.input_chars,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        tokens_are_reported=usage.is_reported,
+        cost_usd=failed.details["cost_usd"],
+        attempts=failed.details["attempts"],
+        problem=failed.code,
+    )
+
+
+def dropped_call(request: ChatRequest, use: ModelUse) -> ModelCall:
     """A call that was given up half-way: what it cost is known only where it costs nothing."""
+    price = price_of(request, use)
     free = price is not None and price.input_usd == 0 and price.output_usd == 0
     provider, _, model = request.model.partition(":")
     return ModelCall(

@@ -18,8 +18,8 @@ from citewell.domain.evidence import UNLIKELY, Answerability, EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Concept
 from citewell.domain.runs import JudgeResult, WeakRow
+from citewell.flows.merge import concepts_met
 from citewell.packs.coverage import says_no_direct_evidence
-from citewell.runner.merge import concepts_met
 from citewell.synthesis.answerability import estimate
 
 TOP_ROWS = 5

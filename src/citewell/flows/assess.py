@@ -11,19 +11,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from citewell.corpus.mentions import Spelling, mentions_in
 from citewell.domain.answers import Contradiction
 from citewell.domain.evidence import EvidenceRow, Signal
 from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.runs import JudgeResult
-from citewell.domain.web import Credibility, LeftOut, PageFacts
+from citewell.domain.web import Credibility, LeftOut, PageFacts, PaperFacts, ResearchIntent
 from citewell.evidence.credibility import credibility
+from citewell.flows.judge import judge
+from citewell.flows.merge import concepts_met
 from citewell.planning.web_queries import gap_queries
-from citewell.runner.actions import AssessWeb, WebAssessment
-from citewell.runner.judge import judge
-from citewell.runner.merge import concepts_met
 from citewell.synthesis.extract import extract
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.verify import verify
@@ -31,13 +30,48 @@ from citewell.text.folding import folded_text
 from citewell.text.urls import site_of
 
 INJECTION = "injection_suspected"
+
+
+@dataclass(frozen=True, slots=True)
+class WebEvidence:
+    """What was read, and what it is weighed by."""
+
+    corpus: ResearchPack
+    found: ResearchPack
+    pages: tuple[PageFacts, ...]
+    papers: tuple[tuple[str, PaperFacts], ...]
+    is_deep: bool
+    is_time_bound: bool
+    intents: tuple[ResearchIntent, ...]
+    floor: float
+    pinned: tuple[str, ...]
+    tried: tuple[str, ...]
+    rows: int
+    max_queries: int
+    # Whether names in the user's own documents may be asked for.
+    from_notes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WebAssessment:
+    """What the pages come to: the evidence with them, what does not count, what is missing, what to ask next."""
+
+    pack: ResearchPack
+    credibility: tuple[Credibility, ...]
+    left_out: tuple[LeftOut, ...]
+    sufficient: bool
+    reason: str
+    gaps: tuple[str, ...]
+    queries: tuple[str, ...]
+
+
 # How much each thing may move a row: together less than half of what it was found by.
 _CREDIBLE, _FRESH, _CORROBORATED, _CONTRADICTED = 0.3, 0.15, 0.1, 0.1
 _MOST_NAMES = 3
 _NEEDED_SITES = 2
 
 
-def assess(asked: AssessWeb) -> WebAssessment:
+def assess(asked: WebEvidence) -> WebAssessment:
     """What the pages come to."""
     pages = {page.source_key: page for page in asked.pages}
     papers = dict(asked.papers)
@@ -68,7 +102,7 @@ def assess(asked: AssessWeb) -> WebAssessment:
 
 
 def _not_counting(
-    asked: AssessWeb, pages: Mapping[str, PageFacts], verdicts: Mapping[str, Credibility]
+    asked: WebEvidence, pages: Mapping[str, PageFacts], verdicts: Mapping[str, Credibility]
 ) -> Iterator[LeftOut]:
     for key, page in pages.items():
         if {key, page.url, page.final_url} & set(asked.pinned):
@@ -88,7 +122,7 @@ def why_left_out(page: PageFacts, verdict: Credibility, floor: float) -> str:
     return ""
 
 
-def _weighed(row: EvidenceRow, page: PageFacts, verdict: Credibility, asked: AssessWeb) -> EvidenceRow:
+def _weighed(row: EvidenceRow, page: PageFacts, verdict: Credibility, asked: WebEvidence) -> EvidenceRow:
     """A row with what is known of its page; a date of the page's own, or none."""
     signals = [
         Signal("credibility", round(row.score * _CREDIBLE * (verdict.score - 0.5), 6), ", ".join(verdict.reasons))
@@ -177,7 +211,7 @@ def _recall_note(mine: Coverage, rows: Sequence[EvidenceRow]) -> str:
     )
 
 
-def _sites_by_concept(pack: ResearchPack, pages: Mapping[str, PageFacts], asked: AssessWeb) -> dict[str, set[str]]:
+def _sites_by_concept(pack: ResearchPack, pages: Mapping[str, PageFacts], asked: WebEvidence) -> dict[str, set[str]]:
     """Who speaks of each thing the question is about; the user's own documents count, unless they are to be checked."""
     sites: dict[str, set[str]] = {concept.name: set() for concept in pack.query_plan.required}
     for row in pack.evidence:
@@ -205,7 +239,7 @@ def contradictions_in(question: str, pack: ResearchPack) -> tuple[Contradiction,
 
 
 def _verdict(
-    asked: AssessWeb, verdict: JudgeResult, thin: Sequence[str], disputes: Sequence[str], rows: Sequence[EvidenceRow]
+    asked: WebEvidence, verdict: JudgeResult, thin: Sequence[str], disputes: Sequence[str], rows: Sequence[EvidenceRow]
 ) -> tuple[bool, str]:
     if verdict.verdict != "enough_evidence":
         return False, verdict.reason
@@ -220,7 +254,7 @@ def _verdict(
     return True, verdict.reason
 
 
-def _names(asked: AssessWeb, rows: Sequence[EvidenceRow]) -> tuple[str, ...]:
+def _names(asked: WebEvidence, rows: Sequence[EvidenceRow]) -> tuple[str, ...]:
     """Names that turn up beside what the question is about and are not in it: what a second hop asks for."""
     spelling = Spelling.of(row.text for row in rows)
     question = folded_text(asked.found.question)

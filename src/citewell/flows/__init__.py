@@ -1,0 +1,1 @@
+"""What each kind of run does, from top to bottom."""

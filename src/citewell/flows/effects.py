@@ -1,0 +1,404 @@
+"""The outside of a run, for real: the corpus, the models, the web and the note.
+
+What comes from outside is masked here, before it is recorded and before the flow sees it: content keeps its length
+(`text/masking.py`), errors are redacted in full (`recording/redaction.py`). An address comes from a provider's results
+or from the person's own question, never out of a page or a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from citewell.briefs.quoting import QuotedQuery
+from citewell.briefs.strategies import drafted, planned, retrieved, strategy_of
+from citewell.briefs.surveying import TopicSurveys
+from citewell.domain.answers import Citation, Draft, Entails, PreparedSynthesis, Verification
+from citewell.domain.briefs import Brief, Duplicate, ItemCredibility, ReportItem, ReportPlan
+from citewell.domain.chat import ChatFailed, ChatModel, ChatReply, ChatRequest
+from citewell.domain.corpus_port import CorpusReader
+from citewell.domain.documents import DocumentView
+from citewell.domain.errors import CitewellError, NotFound, Unavailable
+from citewell.domain.evidence import EvidenceRow, GivenRow
+from citewell.domain.judging import ClaimPair
+from citewell.domain.lanes import SemanticUse
+from citewell.domain.notes import NoteChange, NoteLink, NoteTask, NoteText
+from citewell.domain.packs import ResearchPack
+from citewell.domain.ports import AnswerSpans, Clock, Entailment, Reranker
+from citewell.domain.queries import Filters, QueryPlan
+from citewell.domain.surveys import TopicSurvey
+from citewell.domain.topics import TopicBrief
+from citewell.domain.web import PageFacts, SearchHit, SentRequest
+from citewell.flows.outside import Bound, Compared, GivenRead, PageRead, Retrieved, Sites, WebSearched
+from citewell.flows.pages import PageStore
+from citewell.packs.build import PackBuilder
+from citewell.packs.related import related_rows
+from citewell.packs.rereading import reread
+from citewell.packs.topic_brief import TopicBriefs
+from citewell.readers.pages import shortened
+from citewell.retrieval.comparing import compare_texts
+from citewell.retrieval.lanes import OpenLane
+from citewell.runs.journal import Failed
+from citewell.synthesis.answerability import with_estimate
+from citewell.text.masking import MaskedStream, Masker
+from citewell.text.urls import host_of
+from citewell.web.guard import FetchFailed, Guard
+from citewell.web.pages import READERS, MakesText, PageReader
+from citewell.web.pages import ReadPage as FetchedPage
+from citewell.web.providers.registry import Enabled
+from citewell.web.searching import MAX_BYTES, SiteRules, WebSearcher
+
+T = TypeVar("T")
+
+
+class View(Protocol):
+    """Reads one document around a query, as `get` does, or around what is shown of it."""
+
+    def __call__(
+        self, lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None
+    ) -> DocumentView: ...
+
+
+class NoteFiles(Protocol):
+    """The note a run is about, and the vault around it."""
+
+    def read(self, task: NoteTask) -> NoteText: ...
+
+    def link(self, task: NoteTask, keys: Sequence[str]) -> tuple[NoteLink, ...]: ...
+
+    def write(self, task: NoteTask, lines: Sequence[str], basis: str) -> NoteChange: ...
+
+
+Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
+# Pairs a judge is given at a time: time that runs out is noticed between two of them.
+JUDGED_AT_ONCE = 4
+# The same for a reader, which is asked about short passages.
+READ_AT_ONCE = 4
+_log = logging.getLogger("citewell.runner")
+# Pages fail every day: unless somebody wants to read of it, nothing is printed.
+_web_log = logging.getLogger("citewell.web")
+_web_log.addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What reaches the web under the fetch guard, and where pages are kept."""
+
+    guard: Guard
+    readers: MakesText
+    searcher: WebSearcher
+    providers: Mapping[str, Enabled]
+    pages: Callable[[], PageStore]
+    # Keeps a page for as long as the run exists.
+    keep: Callable[[PageFacts], None]
+    clock: Clock
+
+
+class Effects:
+    """`Outside`, performed. Blocking work is done off the event loop; models and pages are waited for on it."""
+
+    def __init__(
+        self,
+        store: CorpusReader,
+        view: View,
+        keep: Keep,
+        open_lane: OpenLane,
+        open_chat: Callable[[str], ChatModel],
+        redact: Callable[[str], str] = str,
+        reranker: Reranker | None = None,
+        masker: Masker | None = None,
+        open_judge: Callable[[], Entailment | None] | None = None,
+        open_reader: Callable[[], AnswerSpans | None] | None = None,
+        open_notes: Callable[[], NoteFiles] | None = None,
+        web: Web | None = None,
+    ) -> None:
+        self._open_notes = open_notes
+        self._open_judge = open_judge
+        self._open_reader = open_reader
+        self._web = web
+        self._reranker = reranker
+        self._masker = masker or Masker()
+        # A key that holds a secret is known to the run by its masked form only.
+        self._real_keys: dict[str, str] = {}
+        self._open_chat = open_chat
+        self._redact = redact
+        self._store = store
+        self._open_lane = open_lane
+        self._view = view
+        self._keep = keep
+
+    # Models
+
+    async def ask(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
+        """On the event loop, so that cancelling closes the connection; text that is written is told as it comes."""
+        _log.info("asking %s to %s", request.model, request.purpose)
+        streams = request.purpose in ("write", "repair") and on_text is not None
+        try:
+            model = await asyncio.to_thread(self._open_chat, request.model)
+            shown = MaskedStream(self._masker, on_text or _nowhere)
+            reply = await model.chat(request, shown.feed if streams else None)
+            shown.close()
+        except ChatFailed as failed:
+            message, fix = self._redact(failed.message), self._redact(failed.fix)
+            _log.warning("the model gave no reply to %s: %s", request.purpose, message)
+            spent = {"usage": failed.usage, "cost_usd": failed.cost_usd, "attempts": failed.attempts}
+            raise Failed(failed.problem, message, fix, msgspec.to_builtins(spent)) from None
+        return self._masker.mask_value(reply)
+
+    async def judge_claims(self, judge: str, pairs: tuple[ClaimPair, ...], seconds: float) -> tuple[Entails, ...]:
+        """What the judge says of each pair, rounded as it goes on record; raises Unavailable, also when it is late."""
+        scores: list[Entails] = []
+        try:
+            async with asyncio.timeout(seconds):
+                opened = await asyncio.to_thread(self._open_judge) if self._open_judge is not None else None
+                if opened is None:
+                    raise Unavailable("No judge is set.", fix="Set CITEWELL_JUDGE.")
+                for first in range(0, len(pairs), JUDGED_AT_ONCE):
+                    scores += await asyncio.to_thread(opened.judge, pairs[first : first + JUDGED_AT_ONCE])
+        except TimeoutError:
+            raise Unavailable(f"The judge took longer than {seconds:g} s.") from None
+        return tuple(map(_rounded, scores))
+
+    async def read_answers(
+        self, reader: str, question: str, texts: tuple[str, ...], seconds: float
+    ) -> tuple[float, ...]:
+        """How likely each text answers, rounded as it goes on record; raises Unavailable, also when it is late."""
+        answers: list[float] = []
+        try:
+            async with asyncio.timeout(seconds):
+                opened = await asyncio.to_thread(self._open_reader) if self._open_reader is not None else None
+                if opened is None:
+                    raise Unavailable("No reader is set.", fix="Set CITEWELL_READER.")
+                for first in range(0, len(texts), READ_AT_ONCE):
+                    some = texts[first : first + READ_AT_ONCE]
+                    readings = await asyncio.to_thread(opened.read, question, some)
+                    answers += [round(1.0 - one.no_answer, 4) for one in readings]
+        except TimeoutError:
+            raise Unavailable(f"The reader took longer than {seconds:g} s.") from None
+        return tuple(answers)
+
+    async def compare(self, question: str, texts: tuple[str, ...]) -> Compared:
+        """A model that does not work never stops an answer: words decide alone, and the run says so."""
+
+        def compared() -> Compared:
+            try:
+                return Compared(compare_texts(self._open_lane, question, texts))
+            except CitewellError as error:
+                return Compared((), self._redact(error.message)[:500])
+
+        return await asyncio.to_thread(compared)
+
+    # The corpus
+
+    async def retrieve(
+        self, question: str, plan: QueryPlan, attempt: int = 1, semantic: SemanticUse = "off", source: str = ""
+    ) -> Retrieved:
+        _log.info("searching by %d variants", len(plan.query_variants))
+
+        def found() -> Retrieved:
+            builder = PackBuilder(self._store, semantic, self._open_lane, self._reranker)
+            if source:
+                return Retrieved(with_estimate(retrieved(source, question, plan, partial(builder.build, question))))
+            pack, report = builder.build_with_report(question, plan)
+            return Retrieved(with_estimate(pack), report)
+
+        return await self._reading(found)
+
+    async def read_given(self, question: str, plan: QueryPlan, rows: tuple[GivenRow, ...]) -> GivenRead:
+        def read() -> GivenRead:
+            found = reread(self._store, plan, rows)
+            pack = replace(
+                PackBuilder(self._store).build(question, plan),
+                evidence=found.evidence,
+                exact_tag_evidence=found.exact_tag_evidence,
+            )
+            return GivenRead(with_estimate(pack), found.refused)
+
+        return await self._reading(read)
+
+    async def brief_topic(self, topic: str, filters: Filters, seed_limit: int, related_limit: int) -> TopicBrief:
+        return await self._reading(lambda: TopicBriefs(self._store).brief(topic, filters, seed_limit, related_limit))
+
+    async def survey_topic(self, topics: tuple[str, ...], filters: Filters) -> TopicSurvey:
+        return await self._reading(lambda: TopicSurveys(self._store).survey(topics, filters))
+
+    async def inspect(
+        self, lookups: tuple[str, ...], query: str, max_chars: int, shown: tuple[tuple[int, int], ...] = ()
+    ) -> tuple[DocumentView, ...]:
+        def views() -> tuple[DocumentView, ...]:
+            seen: list[DocumentView] = []
+            for lookup, at in zip_longest(lookups, shown):
+                try:
+                    seen.append(self._view(self._real(lookup), query, max_chars, at))
+                except NotFound:
+                    continue  # removed since it was found: the row keeps the window it had
+            return tuple(seen)
+
+        return await self._reading(views)
+
+    async def expand(self, lookup: str, limit: int, max_chars: int) -> tuple[EvidenceRow, ...]:
+        return await self._reading(lambda: tuple(related_rows(self._store, self._real(lookup), max_chars, limit)))
+
+    async def keep_texts(self, texts: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+        return await self._masked(lambda: self._keep([(self._real(key), digest) for key, digest in texts]))
+
+    # The web
+
+    async def search_web(
+        self, provider: str, query: str, limit: int, seconds: float, sites: Sites, max_bytes: int | None = None
+    ) -> WebSearched:
+        _web_log.info("asking %s, %d characters", provider, len(query))
+
+        async def searched() -> WebSearched:
+            web = self._on_web
+            at = web.providers.get(provider)
+            if at is None:
+                raise FetchFailed("other", f"{provider} is no longer turned on")
+            # What is found will be read: the readers get ready meanwhile.
+            await asyncio.to_thread(web.readers.warm, READERS)
+            most = max_bytes if max_bytes is not None else MAX_BYTES
+            found = await web.searcher.search(at, query, limit, seconds, SiteRules(sites.allow, sites.deny), most)
+            return WebSearched(found.hits, found.requests, found.dropped)
+
+        seen = await self._fetching(f"searching at {provider}", searched())
+        _web_log.info("%s: %d results, %d bytes", provider, len(seen.hits), sum(one.received for one in seen.requests))
+        return seen
+
+    async def read_page(
+        self, url: str, seconds: float, max_bytes: int, sites: Sites, max_chars: int | None = None
+    ) -> PageRead:
+        host = host_of(url)
+        _web_log.info("reading a page of %s", host)
+
+        async def read() -> PageRead:
+            web = self._on_web
+            permits = SiteRules(sites.allow, sites.deny).permits
+            page = await PageReader(web.guard, web.readers, seconds, max_bytes, permits).read(url)
+            if max_chars is not None:
+                page = replace(page, read=shortened(page.read, max_chars))
+            requests = tuple(SentRequest(one.host, one.sent, one.received) for one in page.fetched.requests)
+            return PageRead(await asyncio.to_thread(self._kept, web, page), requests)
+
+        seen = await self._fetching(f"reading at {host}", read())
+        _web_log.info("%s: %d characters read", host, seen.page.length)
+        return seen
+
+    def _kept(self, web: Web, page: FetchedPage) -> PageFacts:
+        facts = web.pages().put(page, web.clock.now())
+        web.keep(facts)
+        return facts
+
+    async def keep_snippets(self, hits: tuple[SearchHit, ...]) -> tuple[PageFacts, ...]:
+        def kept() -> tuple[PageFacts, ...]:
+            web = self._on_web
+            store, at = web.pages(), web.clock.now()
+            pages = tuple(store.put_snippet(hit, at) for hit in hits)
+            for facts in pages:
+                web.keep(facts)
+            return pages
+
+        return await self._masked(kept)
+
+    async def rank_pages(self, question: str, plan: QueryPlan, paths: tuple[str, ...]) -> ResearchPack:
+        return await self._masked(lambda: self._on_web.pages().rank(question, plan, paths))
+
+    @property
+    def _on_web(self) -> Web:
+        if self._web is None:
+            raise Unavailable("The web is not wired.")
+        return self._web
+
+    async def _fetching(self, what: str, fetching: Awaitable[T]) -> T:
+        """What was fetched, masked; what fails outside keeps the requests it took."""
+        try:
+            return self._masker.mask_value(await fetching)
+        except FetchFailed as failed:
+            _web_log.warning("%s failed: %s", what, failed.problem)
+            requests = [{"host": one.host, "sent": one.sent, "received": one.received} for one in failed.requests]
+            message = self._masker.mask(failed.message[:300])
+            raise Failed(failed.problem, message, details={"requests": requests}) from None
+
+    # The note
+
+    async def read_note(self, task: NoteTask) -> NoteText:
+        return await self._masked(lambda: self._notes.read(task))
+
+    async def link_notes(self, task: NoteTask, keys: tuple[str, ...]) -> tuple[NoteLink, ...]:
+        return await self._masked(lambda: self._notes.link(task, tuple(map(self._real, keys))))
+
+    async def write_section(self, task: NoteTask, lines: tuple[str, ...], basis: str) -> NoteChange:
+        return await self._masked(lambda: self._notes.write(task, lines, basis))
+
+    @property
+    def _notes(self) -> NoteFiles:
+        if self._open_notes is None:
+            raise Unavailable("Notes cannot be written here.")
+        return self._open_notes()
+
+    # Strategies of the user's own
+
+    async def plan_brief(self, planner: str, brief: Brief, survey: TopicSurvey | None) -> ReportPlan:
+        return await self._masked(lambda: planned(planner, brief, survey))
+
+    async def find_duplicates(self, deduplicator: str, items: tuple[ReportItem, ...]) -> tuple[Duplicate, ...]:
+        return await self._masked(lambda: tuple(strategy_of("deduplicator", deduplicator).duplicates(items)))
+
+    async def triage(self, triage: str, items: tuple[ReportItem, ...], floor: float) -> tuple[ItemCredibility, ...]:
+        return await self._masked(lambda: tuple(strategy_of("triage", triage).verdicts(items, floor)))
+
+    async def draft_report(self, synthesizer: str, queries: tuple[QuotedQuery, ...]) -> Draft:
+        return await self._masked(lambda: drafted(synthesizer, queries))
+
+    async def verify(
+        self,
+        verifier: str,
+        question: str,
+        draft: Draft,
+        prepared: PreparedSynthesis,
+        plan: QueryPlan,
+        max_citations: int,
+    ) -> Verification:
+        check = strategy_of("verifier", verifier).verify
+        return await self._masked(lambda: check(question, draft, prepared, plan, max_citations))
+
+    async def bind(self, binder: str, citations: tuple[Citation, ...], retained: tuple[ReportItem, ...]) -> Bound:
+        return await self._masked(lambda: Bound(*strategy_of("binder", binder).bind(citations, retained)))
+
+    # Small things
+
+    async def _reading(self, read: Callable[[], T]) -> T:
+        """Read the corpus in one state of it: what is removed meanwhile is still there for the row just ranked."""
+
+        def snapshot() -> T:
+            with self._store.snapshot():
+                return read()
+
+        return await self._masked(snapshot)
+
+    async def _masked(self, work: Callable[[], T]) -> T:
+        """Blocking work, off the event loop; what it gives is masked."""
+        return await asyncio.to_thread(lambda: self._masker.mask_value(work(), self._remember_key))
+
+    def _remember_key(self, field: str, before: str, after: str) -> None:
+        if field == "source_key":
+            self._real_keys[after] = before
+
+    def _real(self, key: str) -> str:
+        """The key in the store of one that the run knows by its masked form only."""
+        return self._real_keys.get(key, key)
+
+
+def _nowhere(text: str) -> None:
+    """Text of a call that shows nothing."""
+
+
+def _rounded(score: Entails) -> Entails:
+    """To four places: the last digits differ between machines, and nothing may hang on them."""
+    return Entails(round(score.entails, 4), round(score.neutral, 4), round(score.contradicts, 4))

@@ -1,0 +1,629 @@
+"""A note: its topics, what other documents say of them, and a section written into it.
+
+read the note → topics (a model, or its layout) → search each, all at once, in the corpus and, where it may be asked, on
+the web → findings (a model writes, once for all topics or, deep, once a topic; without one, passages are quoted) → every
+sentence verified → links → the section → the file. A topic that fails is skipped and told; what serves all of them and
+fails ends the run, and the note stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from citewell.domain.answers import Draft, PreparedSynthesis, Verification
+from citewell.domain.chat import ChatRequest, Usage
+from citewell.domain.decisions import (
+    ActionGivenUp,
+    CostEstimated,
+    NoteWritten,
+    SourceTurnedAway,
+    TopicsChosen,
+    TopicSkipped,
+    WebRoundBegun,
+)
+from citewell.domain.notes import (
+    MAX_NOTE_CHARS,
+    MAX_TOPICS,
+    NOTES_A_TOPIC,
+    PAGE_CHARS,
+    PAGES_A_TOPIC,
+    PREVIEW_CHARS,
+    NoteChange,
+    NoteLink,
+    NoteTask,
+    NoteText,
+    NoteTopic,
+    OfferedPages,
+)
+from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import QueryPlan
+from citewell.domain.runs import Failure, Stage, StopReason
+from citewell.domain.web import LeftOut, PageFacts, WebUse
+from citewell.evidence.credibility import credibility
+from citewell.flows.assess import merged, why_left_out
+from citewell.flows.found import Found, ask, asked, fitted, retrieve
+from citewell.flows.gather import LEAST_BYTES, Candidate, Gather, same_as
+from citewell.flows.outside import Outside
+from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling
+from citewell.models.tokens import estimate_tokens
+from citewell.notes.composing import TopicFindings, compose_section
+from citewell.notes.findings import MOST_FINDINGS, disagreements_with, find_passages
+from citewell.notes.merging import by_topic, held, merge_findings, related_keys
+from citewell.notes.prompting import TOPICS_TOKENS, read_topics, topics_request, write_request
+from citewell.notes.topics import extract_topics, nearest_query, query_of, web_query_of
+from citewell.planning.chat_prompt import prompt_of
+from citewell.planning.strategy import plan_question
+from citewell.readers.written_sections import HEADING
+from citewell.recording.markdown import web_link
+from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run, Task
+from citewell.synthesis.checking.tokens import content_stems
+from citewell.synthesis.drafting import read_answer
+from citewell.synthesis.injections import injections_in
+from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
+from citewell.synthesis.packing import prepare_synthesis
+from citewell.synthesis.verify import verify
+from citewell.text.urls import host_of
+
+HITS_A_TOPIC = 8
+# Pages that may be tried for a topic: one that cannot be read gives its place to the next.
+ATTEMPTS = 2 * PAGES_A_TOPIC
+# A model may be asked for topics once, and once more to mend a reply that cannot be read.
+_TOPICS_TRIES = 2
+_TOPIC_SECONDS = 60.0
+_SEARCH_SECONDS = 8.0
+# What goes with a note or its evidence: the rules, and the topics of it.
+_RULE_TOKENS = 1_500
+# How much of a topic the title and snippet of a result must have to be offered unread.
+_OWN = 0.6
+
+
+@dataclass(slots=True)
+class Topic:
+    """How far a topic of a note has come; `skipped` says why nothing more is done for it."""
+
+    topic: NoteTopic
+    query: str
+    number: int
+    # What the web is asked for it; empty: nothing.
+    asked: str = ""
+    plan: QueryPlan | None = None
+    pack: ResearchPack | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+    # Pages that were taken up for it, by their names, in the order in which they count.
+    tried: list[str] = field(default_factory=list)
+    prepared: PreparedSynthesis | None = None
+    draft: Draft | None = None
+    verification: Verification | None = None
+    skipped: str = ""
+
+
+async def note(run: Run, found: Found) -> None:
+    """Research a note."""
+    assert run.request.note is not None
+    await _Note(run, found, run.request.note).run_through()
+
+
+class _Note:
+    def __init__(self, run: Run, found: Found, task: NoteTask) -> None:
+        self.run, self.found, self.task = run, found, task
+        self.topics: list[Topic] = []
+        use = run.request.web
+        self.web = _TopicPages(self, use) if use is not None and use.providers else None
+        if self.web is not None:
+            found.web = self.web.report
+        # Whether a model is done without from here on.
+        self._no_model = not run.request.models.writes
+
+    async def run_through(self) -> None:
+        run, found, task = self.run, self.found, self.task
+        self.note = await self._read()
+        run.decide(*self._estimated_cost())
+        await self._choose_topics()
+        await self._search()
+        await self._write()
+        await self._put()
+
+    # The note and its topics
+
+    async def _read(self) -> NoteText:
+        try:
+            return await self.run.io(Outside.read_note, self.task)
+        except Abandoned:
+            self._stop(Failure("plan", "timeout", "There was no time to read the note."))
+        except Failed as failed:
+            self._fail("plan", failed)
+
+    def _estimated_cost(self) -> list[CostEstimated]:
+        """The most that can be spent, told before a model is asked: every call in full, over this note."""
+        use, is_deep = self.run.request.models, self.task.depth == "deep"
+        if not use.writes:
+            return []
+        note = estimate_tokens(self.note.expanded[:MAX_NOTE_CHARS]) + _RULE_TOKENS
+        evidence = estimate_tokens("x" * self.run.request.max_evidence_chars) + _RULE_TOKENS
+        writes = MAX_TOPICS if is_deep else 1
+        given = _TOPICS_TRIES * note + (_TOPICS_TRIES - 1) * TOPICS_TOKENS + writes * evidence
+        taken = _TOPICS_TRIES * TOPICS_TOKENS + writes * (1 if is_deep else 2) * use.max_output_tokens
+        usd = round(use.writer_price.cost(Usage(given, taken)), 6) if use.writer_price is not None else None
+        return [CostEstimated(_TOPICS_TRIES + writes, given, taken, usd, use.max_cost_usd)]
+
+    async def _choose_topics(self) -> None:
+        """A model names the topics where one is chosen; else layout and words do."""
+        named = await self._topics_of_model()
+        by_model = named is not None
+        if named is None:
+            named = extract_topics(self.note, self.task.focus)
+        title = self.note.title
+        queries = {query_of(topic, title): topic for topic in named[:MAX_TOPICS]}
+        chosen = tuple(queries.values())
+        self.topics = [
+            Topic(topic, query, number, self._web_query(topic, chosen, by_model=by_model))
+            for number, (query, topic) in enumerate(queries.items(), start=1)
+        ]
+        self.run.decide(TopicsChosen(chosen, "model" if by_model else "engine"))
+
+    def _web_query(self, topic: NoteTopic, chosen: Sequence[NoteTopic], *, by_model: bool) -> str:
+        """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""
+        if self.web is None:
+            return ""
+        exact, may = web_query_of(topic, chosen, self.note.title), self.task.web_queries
+        if may is None or exact in may:
+            return exact
+        return nearest_query(topic, may) if by_model else ""
+
+    async def _topics_of_model(self) -> tuple[NoteTopic, ...] | None:
+        run, use, unreadable = self.run, self.run.request.models, None
+        for left in reversed(range(_TOPICS_TRIES)):
+            if self._no_model or run.is_hurried:
+                return None
+            wanted = topics_request(
+                *(self.note, self.task.focus, use.writer, self._seconds(_TOPIC_SECONDS), unreadable),
+                hosted=use.is_hosted,
+            )
+            request = fitted(run, self.found, wanted)
+            if request is None:
+                self._at_ceiling()
+                return None
+            run.decide(asked(request))
+            try:
+                reply = await ask(run, self.found, request)
+            except Abandoned:
+                self._no_model = True
+                return None
+            except Failed as failed:
+                if failed.code != DAY_LIMIT:
+                    self._fail("plan", failed)
+                self._at_ceiling(failed.message)
+                return None
+            topics, error = read_topics(reply.text)
+            if not error:
+                return topics
+            if not left:
+                self._stop(Failure("plan", "bad_reply", f"The model's topics could not be read: {error}."))
+            unreadable = (reply.text, error)
+        return None
+
+    # Evidence
+
+    async def _search(self) -> None:
+        """The corpus and the web for all topics, at the same time; then a prompt of each topic's evidence."""
+        run = self.run
+        run.enter("plan")
+        for topic in self.topics:
+            self._plan(topic)
+        run.enter("retrieve")
+        tasks: list[Task[None]] = [run.spawn(self._retrieve(topic)) for topic in self._live]
+        if self.web is not None:
+            tasks += self.web.begin(self._live)
+        while tasks:
+            await tasks.pop(0)
+            if self.web is not None:
+                tasks += self.web.take_tasks()
+        if self.web is not None:
+            await run.all(*(self.web.add_passages(topic) for topic in self._live if topic.pack is not None))
+        offers = {one.topic for one in self._offered()}
+        for topic in self._live:
+            if topic.pack is None:
+                self._skip(topic, "there was no time to search for it")
+            elif not topic.pack.evidence:
+                unread = topic.topic in offers
+                self._skip(topic, "nothing was found but pages that were not read" if unread else "nothing was found")
+        run.enter("prepare_synthesis")
+        live, use, request = self._live, run.request.models, run.request
+        shared = max(2_000, request.max_evidence_chars // len(live)) if self._writes_once and live else None
+        for topic in live:
+            assert topic.pack is not None
+            topic.prepared = prepare_synthesis(
+                *(topic.pack, shared or request.max_evidence_chars, 0, request.reserves),
+                withhold_secrets=use.writes and use.is_hosted,
+            )
+
+    def _plan(self, topic: Topic) -> None:
+        request = self.run.request
+        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
+        topic.plan = plan_question(prompt_of(topic.query), request.filters, limits, include_topic_brief=False)
+        self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
+
+    async def _retrieve(self, topic: Topic) -> None:
+        """The rows of a topic: never the note itself, and no more than a few."""
+        assert topic.plan is not None
+        try:
+            pack = await retrieve(self.run, self.found, topic.query, topic.plan)
+        except Abandoned:
+            return
+        except Failed as failed:
+            self._lose(topic, "retrieve", failed)
+            return
+        rows = tuple(row for row in pack.evidence if row.source_key != self.note.source_key)[:NOTES_A_TOPIC]
+        topic.pack = replace(pack, evidence=rows, exact_tag_evidence=())
+        self.found.saw(*(row.source_key for row in rows))
+        # Where the web is asked too, it may have what the corpus lacks.
+        if not rows and not topic.asked:
+            self._skip(topic, "nothing was found")
+
+    # Writing
+
+    @property
+    def _model_writes(self) -> bool:
+        run = self.run
+        over = run.is_hurried or "writing" in run.over or run.finishing == "cost_limit_reached"
+        return not self._no_model and not over
+
+    @property
+    def _writes_once(self) -> bool:
+        """A shallow run asks a model once for all topics; a deep one once a topic."""
+        return self._model_writes and self.task.depth == "shallow"
+
+    async def _write(self) -> None:
+        """What is said of each topic, every sentence verified."""
+        live = self._live
+        self.findings: list[tuple[NoteTopic, Verification, Draft]] = []
+        if live and self._writes_once and await self._write_whole(live):
+            return
+        if live:
+            await self.run.all(*(self._write_topic(topic) for topic in live if topic.draft is None))
+        self.run.enter("verify")
+        for topic in self._live:
+            if topic.draft is None or topic.prepared is None or topic.plan is None:
+                continue
+            checked = self._verified(topic.query, topic.draft, topic.prepared, topic.plan)
+            if held(checked):
+                self.findings.append((topic.topic, checked, topic.draft))
+            else:
+                self._skip(topic, "nothing written of it is proven")
+
+    async def _write_whole(self, live: list[Topic]) -> bool:
+        """One call for all topics, from all of their evidence; False where each is to be quoted instead."""
+        run, title = self.run, self.note.title
+        prepared = merge_prepared(title, [one.prepared for one in live if one.prepared])
+        request = fitted(run, self.found, self._write_request(prepared, live, 2))
+        if request is None:
+            self._at_ceiling()
+            return False
+        draft = await self._drafted(request, prepared)
+        if draft is None:
+            return False
+        plan = live[0].plan
+        assert plan is not None
+        run.enter("verify")
+        checked = None if draft.refused or not draft.sentences else self._verified(title, draft, prepared, plan)
+        if checked is None or not held(checked):
+            why = "nothing speaks of it" if checked is None else "nothing written of it is proven"
+            run.decide(TopicSkipped(title, why))
+            return True
+        topics = [one.topic for one in self.topics]
+        self.findings = [(topic, part, draft) for topic, part in by_topic(checked, topics)]
+        return True
+
+    async def _drafted(self, request: ChatRequest, prepared: PreparedSynthesis) -> Draft | None:
+        """What a model writes; None where it is not waited for, or the day has no room for it. Raises Failed."""
+        run = self.run
+        run.decide(asked(request))
+        try:
+            reply = await ask(run, self.found, request)
+        except Abandoned:
+            run.warn("model_timeout")
+            return None
+        except Failed as failed:
+            if failed.code == DAY_LIMIT:
+                self._at_ceiling(failed.message)
+                return None
+            if self._writes_once:
+                self._fail("synthesize", failed)
+            raise
+        run.enter("synthesize")
+        return read_answer(reply.text, prepared, is_repair=False, is_cut=reply.finish == "length")
+
+    async def _write_topic(self, topic: Topic) -> None:
+        """One call for a topic, as far as the ceiling reaches; else its passages are quoted."""
+        run = self.run
+        assert topic.prepared is not None
+        assert topic.plan is not None
+        draft: Draft | None = None
+        if self._model_writes:
+            request = fitted(run, self.found, self._write_request(topic.prepared, [topic], 1))
+            try:
+                if request is None:
+                    self._at_ceiling()
+                else:
+                    draft = await self._drafted(request, topic.prepared)
+            except Failed as failed:
+                self._lose(topic, "synthesize", failed)
+                return
+        if draft is None:
+            run.enter("synthesize")
+            draft = find_passages(topic.topic, topic.prepared, topic.plan, self.task.depth, self.note)
+        topic.draft = draft
+        if draft.refused or not draft.sentences:
+            self._skip(topic, "nothing speaks of it")
+
+    def _write_request(self, prepared: PreparedSynthesis, topics: Sequence[Topic], size: int) -> ChatRequest:
+        use = self.run.request.models
+        numbered = [(one.number, one.topic) for one in topics]
+        return write_request(
+            *(self.note, numbered, prepared, use.writer, size * use.max_output_tokens, self._seconds()),
+            most=MOST_FINDINGS[self.task.depth],
+            hosted=use.is_hosted,
+        )
+
+    def _verified(self, query: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> Verification:
+        return verify(query, draft, prepared, plan, 4 * self.run.budget.citations)
+
+    # The section
+
+    async def _put(self) -> None:
+        """Everything is written and checked: link the sources, and put the section into the note."""
+        run, found, task = self.run, self.found, self.task
+        offers = self._offered()
+        if not self.findings and not offers:
+            self._end_with_nothing()
+        whole = merge_findings(self.findings)
+        packs = [one.pack for one in self.topics if one.pack is not None]
+        pages = {page.source_key for page in self.web.pages} if self.web is not None else set()
+        cited = {citation.source_key for citation in whole.verification.citations}
+        apart = frozenset({*cited, *pages, *self.note.linked_keys, self.note.source_key or ""})
+        related = related_keys(packs, apart)
+        evidence = [one.prepared for one in self.topics if one.prepared is not None]
+        found.pack, found.prepared = merge_packs(packs), merge_prepared(self.note.title, evidence)
+        found.draft, found.verification = whole.draft, whole.verification
+        found.plan = next((one.plan for one in self.topics if one.plan is not None), None)
+        keys = dict.fromkeys((*(source.source_key for source in found.prepared.sources), *related))
+        try:
+            links = await run.io(Outside.link_notes, task, tuple(key for key in keys if key not in pages))
+            lines = compose_section(
+                self._with_offers(whole.findings, offers),
+                whole.verification.citations,
+                disagreements_with(self.note, evidence),
+                related,
+                {one.source_key: one.markdown for one in (*links, *self._page_links())},
+                offered={one.topic: one.links for one in offers},
+            )
+            if not lines:
+                self._end_with_nothing()
+            change = await run.io(Outside.write_section, task, lines, self.note.basis)
+        except Failed as failed:
+            self._fail(run.stage, failed)
+        run.decide(self._outcome(change, lines))
+        await self._keep_texts(whole.verification)
+
+    async def _keep_texts(self, checked: Verification) -> None:
+        run = self.run
+        texts = tuple(dict.fromkeys((one.source_key, one.span.content_hash) for one in checked.citations))
+        if texts:
+            try:
+                if await run.io(Outside.keep_texts, texts):
+                    run.warn("source_removed_during_run")
+            except Failed as failed:
+                run.decide(ActionGivenUp("persist_trace", failed.code, failed.message))
+                run.warn("texts_not_kept")
+        has_evidence = self.found.prepared is not None and bool(self.found.prepared.sources)
+        run.end(run.finishing or ("enough_evidence" if texts or has_evidence else "no_evidence"))
+
+    def _with_offers(
+        self, findings: tuple[TopicFindings, ...], offers: Sequence[OfferedPages]
+    ) -> tuple[TopicFindings, ...]:
+        """The findings, and among them in the note's order the topics for which there are only pages to be offered."""
+        if not offers:
+            return findings
+        told, offered = {one.topic: one for one in findings}, {one.topic for one in offers}
+        topics = [one.topic for one in self.topics if one.topic in told or one.topic in offered]
+        return tuple(told.get(topic) or TopicFindings(topic, (), is_quoted=True) for topic in topics)
+
+    def _outcome(self, change: NoteChange, lines: tuple[str, ...] = ()) -> NoteWritten:
+        section = "\n".join((HEADING, "", *lines)) if lines else ""
+        searched = sum(one.pack is not None for one in self.topics)
+        task, preview = self.task, section[:PREVIEW_CHARS]
+        return NoteWritten(task.path, searched, preview, change.changed, task.dry_run, change.diff, change.backup)
+
+    def _end_with_nothing(self) -> NoReturn:
+        """Nothing to write: the note stays as it is."""
+        self.found.draft = self.found.verification = None
+        self.run.decide(self._outcome(NoteChange(changed=False)))
+        self.run.end(self.run.finishing or "no_evidence")
+
+    # The web in the section
+
+    def _page_links(self) -> tuple[NoteLink, ...]:
+        """How the pages that were read are linked."""
+        pages = self.web.pages if self.web is not None else ()
+        return tuple(NoteLink(page.source_key, _linked(page.title, page.final_url)) for page in pages)
+
+    def _offered(self) -> tuple[OfferedPages, ...]:
+        """The results that are offered unread, by topic; none where pages are read."""
+        if self.web is None or self.web.is_read:
+            return ()
+        offers = ((one, tuple(_offers(one, self.web))[:PAGES_A_TOPIC]) for one in self.topics)
+        return tuple(OfferedPages(one.topic, links) for one, links in offers if links)
+
+    # How topics and the run end
+
+    @property
+    def _live(self) -> list[Topic]:
+        return [one for one in self.topics if not one.skipped]
+
+    def _skip(self, topic: Topic, why: str) -> None:
+        topic.skipped = why
+        self.run.decide(TopicSkipped(topic.topic.topic, why))
+
+    def _lose(self, topic: Topic, stage: Stage, failed: Failed) -> None:
+        """A topic is lost; nothing but failures is no empty result."""
+        self.run.decide(ActionGivenUp(stage, failed.code, failed.message))
+        self._skip(topic, failed.message or failed.code)
+        if all(one.skipped for one in self.topics):
+            self._stop(Failure(stage, failed.code, failed.message, failed.fix))
+        self.run.warn("topic_failed")
+
+    def _fail(self, stage: Stage, failed: Failed) -> NoReturn:
+        self.run.decide(ActionGivenUp(stage, failed.code, failed.message))
+        self._stop(Failure(stage, failed.code, failed.message, failed.fix))
+
+    def _stop(self, failure: Failure) -> NoReturn:
+        """What serves all topics failed: the run is over, and the note as it was."""
+        reason: StopReason = "synthesis_unavailable" if failure.code in UNAVAILABLE else "synthesis_failed"
+        self.run.end(reason, failure)
+
+    def _seconds(self, most: float = 600.0) -> float:
+        return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
+
+    def _at_ceiling(self, of_day: str = "") -> None:
+        at_ceiling(self.run, self.found, of_day)
+
+
+class _TopicPages(Gather):
+    """What the web adds to the topics: searched by the queries that may be sent, and read where the run is deep.
+
+    Which pages count follows from the order of results, never from which of them came first. Of a page that gives
+    orders nothing is used.
+    """
+
+    def __init__(self, note: _Note, use: WebUse) -> None:
+        super().__init__(note.run, note.found, use)
+        self._topics: list[Topic] = []
+        self.is_read = use.loops and note.task.depth == "deep"
+        # Pages that were asked for, by their names: the page that counts, nothing for one that does not.
+        self._fetched: dict[str, PageFacts | None] = {}
+        self._searching: dict[str, int] = {}
+        self._reading: set[str] = set()
+        self._tasks: list[Task[None]] = []
+
+    def begin(self, topics: list[Topic]) -> list[Task[None]]:
+        """Every topic at every provider, at the same time, as far as the budget of queries goes."""
+        self._topics = topics
+        queries = tuple(dict.fromkeys(one.asked for one in topics if one.asked))
+        if self.run.is_late or not queries:
+            return []
+        pairs = [(provider, query) for provider in self.use.providers for query in queries][: self.use.max_queries]
+        begun, reply_bytes = self.search_bytes(len(pairs))
+        self.loop, self.queries, self.sent = 1, list(queries), begun
+        self.found.queries_tried += queries
+        self.run.decide(WebRoundBegun(1, 1, queries, self.use.providers))
+        for provider, query in pairs[:begun]:
+            self.reserve(reply_bytes)
+            self._searching[query] = self._searching.get(query, 0) + 1
+            self._tasks.append(self.run.spawn(self._search(provider, query, reply_bytes)))
+        return self.take_tasks()
+
+    def take_tasks(self) -> list[Task[None]]:
+        """What was begun since."""
+        tasks, self._tasks = self._tasks, []
+        return tasks
+
+    async def _search(self, provider: str, query: str, max_bytes: int) -> None:
+        """Results become candidates of every topic that was asked for in these words."""
+        hits = await self.search(provider, query, HITS_A_TOPIC, _SEARCH_SECONDS, max_bytes) or ()
+        self._searching[query] -= 1
+        self.hits += hits
+        for topic in self._topics:
+            if topic.asked == query:
+                topic.candidates += [Candidate(hit, provider, place) for place, hit in enumerate(hits)]
+        self._read_more()
+
+    def ordered(self, topic: Topic) -> list[Candidate]:
+        """The results of a topic, the best of each provider first, each page once."""
+        rank = {name: at for at, name in enumerate(self.use.providers)}
+        listed = sorted(topic.candidates, key=lambda one: (one.place, rank.get(one.provider, len(rank))))
+        return list({one.name: one for one in reversed(listed)}.values())[::-1]
+
+    def _read_more(self) -> None:
+        """Read for each topic whose searches and reads are in and that has not enough pages."""
+        if not self.is_read or self.run.is_late:
+            return
+        for topic in self._topics:
+            if topic.skipped or self._searching.get(topic.asked) or not topic.candidates:
+                continue
+            for candidate in self._wanted(topic):
+                max_bytes = self.page_bytes()
+                # What there are no bytes for now waits for what is under way; if nothing is, it is not read.
+                if max_bytes and candidate.name not in self._reading:
+                    self._reading.add(candidate.name)
+                    self.reserve(max_bytes)
+                    self._tasks.append(self.run.spawn(self._page(candidate, max_bytes)))
+
+    def _wanted(self, topic: Topic) -> list[Candidate]:
+        """What is to be read for a topic; a page that another topic has read is there already."""
+        while not (waited := [name for name in topic.tried if name not in self._fetched]):
+            room = min(PAGES_A_TOPIC - len(self._pages_of(topic)), ATTEMPTS - len(topic.tried))
+            fresh = [one.name for one in self.ordered(topic) if one.name not in topic.tried][: max(0, room)]
+            if not fresh or self.bytes_left < LEAST_BYTES:
+                return []
+            topic.tried += fresh
+        return [one for one in self.ordered(topic) if one.name in waited]
+
+    async def _page(self, candidate: Candidate, max_bytes: int) -> None:
+        """A page was read: it counts, unless it gives orders, shows a wall or is not to be believed."""
+        page = await self.read(candidate.hit.url, max_bytes, PAGE_CHARS)
+        self._reading.discard(candidate.name)
+        self._fetched[candidate.name] = None
+        if page is not None:
+            paper = self.paper_of(candidate.hit.url)
+            why = why_left_out(page, credibility(page, paper), self.use.credibility_floor)
+            if all(one.source_key != page.source_key for one in self.pages):
+                self.keep(page, paper)
+                self.left_out += [LeftOut(page.source_key, why)] if why else []
+            if why:
+                # What the page says to programs is not repeated to whoever reads the result.
+                self.run.decide(SourceTurnedAway(page.final_url, why.partition(":")[0]))
+            else:
+                self._fetched[candidate.name] = page
+        self._read_more()
+
+    def _pages_of(self, topic: Topic) -> list[PageFacts]:
+        """The pages that count for a topic, copies once."""
+        kept: list[PageFacts] = []
+        for name in topic.tried:
+            page = self._fetched.get(name)
+            if page is not None and same_as(page, kept) is None:
+                kept.append(page)
+        return kept
+
+    async def add_passages(self, topic: Topic) -> None:
+        """A topic with what its pages say beside what the corpus does."""
+        pages = self._pages_of(topic)
+        if not pages or topic.plan is None or topic.pack is None:
+            return
+        try:
+            found = await self.run.io(Outside.rank_pages, topic.query, topic.plan, tuple(page.path for page in pages))
+        except Abandoned:
+            return
+        except Failed as failed:
+            self.run.decide(ActionGivenUp("evaluate", failed.code, failed.message))
+            self.run.warn("web_page_failed")
+            return
+        dated = {page.source_key: page.published for page in pages}
+        rows = [replace(row, dated=dated[row.source_key]) for row in found.evidence if row.source_key in dated]
+        if rows:
+            topic.pack = merged(topic.pack, found, rows, NOTES_A_TOPIC + PAGES_A_TOPIC)
+
+
+def _offers(topic: Topic, web: _TopicPages) -> Iterator[str]:
+    """Results whose title and snippet speak of the topic; none that speaks to programs."""
+    wanted = content_stems(topic.topic.topic)
+    for one in web.ordered(topic):
+        shown = f"{one.hit.title}\n{one.hit.snippet}"
+        if len(wanted & content_stems(shown)) >= _OWN * len(wanted) and not injections_in(shown):
+            yield _linked(one.hit.title, one.hit.url)
+
+
+def _linked(title: str, address: str) -> str:
+    return web_link(title.strip() or host_of(address) or "page", address)

@@ -1,0 +1,665 @@
+"""A brief becomes a cited report.
+
+plan → every family for every sub-query, at once → pages → copies told apart → credibility (only then, so that no copy
+is paid for) → evidence → written by a model, or quoted → each claim and the summary verified, as answers are
+(`flows/write.py`) → citations bound to what was kept.
+
+A report that cites what was not kept is none: the run fails and keeps all it gathered. A family of which every search
+failed is skipped and named; what the others found stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from citewell.briefs.composing import compose_report, count
+from citewell.briefs.items import knowledge_items, page_items
+from citewell.briefs.planning import PLAN_TOKENS, LlmQueryPlanner, topics_of
+from citewell.briefs.quoting import QuotedQuery
+from citewell.briefs.strategies import drafted, planned, strategy_of
+from citewell.briefs.triage import MOST_TRIAGE_CHARS, TRIAGE_TOKENS, HybridCredibilityTriage
+from citewell.briefs.writing import read_report, report_request
+from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings, Verification
+from citewell.domain.briefs import (
+    STRATEGY_NAMES,
+    ClaimType,
+    Duplicate,
+    Family,
+    ItemCredibility,
+    ReportItem,
+    ReportPlan,
+    ReportRecord,
+    ReportTask,
+    SkippedFamily,
+    SubQuestion,
+    WrittenReport,
+)
+from citewell.domain.chat import ChatRequest, Usage
+from citewell.domain.decisions import (
+    ActionGivenUp,
+    CostEstimated,
+    DuplicatesDropped,
+    EvidenceFound,
+    EvidencePrepared,
+    FamilySkipped,
+    PlannerFailed,
+    ReportBound,
+    SourcesTriaged,
+    SourceTurnedAway,
+    SubQueriesPlanned,
+)
+from citewell.domain.packs import ResearchPack
+from citewell.domain.queries import QueryPlan
+from citewell.domain.runs import Failure, Stage
+from citewell.domain.surveys import TopicSurvey
+from citewell.domain.web import PageFacts, SearchHit, WebUse
+from citewell.flows import costs
+from citewell.flows.found import Found, ask, asked, ceiling_reached, fitted, retrieve
+from citewell.flows.gather import ATTEMPTS_A_READ, COPY, Gather, name_of, same_as
+from citewell.flows.outside import Bound, Outside
+from citewell.flows.write import Form, check, keep_texts, quoted, stop_reason, write
+from citewell.models.tokens import estimate_tokens
+from citewell.planning.chat_prompt import prompt_of
+from citewell.planning.strategy import plan_question
+from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run
+from citewell.synthesis import review
+from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
+from citewell.synthesis.packing import prepare_synthesis
+from citewell.text.secrets import kinds_of_secrets
+
+ROWS_A_QUERY = 8
+HITS_A_QUERY = 8
+# A model may be asked for a plan once, and once more to mend a reply that cannot be read.
+_PLAN_TRIES = 2
+_PLAN_SECONDS = 45.0
+_TRIAGE_SECONDS = 45.0
+_SEARCH_SECONDS = 10.0
+_LEAST_CHARS = 1_500
+_MOST_SNIPPETS = 4
+_MOST_QUERY_CHARS = 200
+
+
+@dataclass(slots=True)
+class SubQuery:
+    """How far a sub-query has come."""
+
+    sub_query: SubQuestion
+    plan: QueryPlan
+    # What the corpus has for it; `corpus_failed` says why it has nothing.
+    pack: ResearchPack | None = None
+    corpus_failed: str = ""
+    # What pages have for it.
+    pages: ResearchPack | None = None
+    prepared: PreparedSynthesis | None = None
+
+    @property
+    def index(self) -> int:
+        return self.sub_query.index
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A result of a search, who found it and for which sub-query; `place` is where it was ranked."""
+
+    hit: SearchHit
+    family: Family
+    provider: str
+    sub_query: int
+    place: int
+
+    @property
+    def name(self) -> str:
+        return name_of(self.hit.url)
+
+
+async def report(run: Run, found: Found) -> None:
+    """Write the report of a brief."""
+    assert run.request.report is not None
+    await _Report(run, found, run.request.report).run_through()
+
+
+class _Report:
+    def __init__(self, run: Run, found: Found, task: ReportTask) -> None:
+        self.run, self.found, self.task = run, found, task
+        self.plan: ReportPlan | None = None
+        self.work: list[SubQuery] = []
+        self.web = _FamilyPages(self, run.request.web or WebUse())
+        self.skipped: tuple[SkippedFamily, ...] = ()
+        self.items: tuple[ReportItem, ...] = ()
+        self.duplicates: tuple[Duplicate, ...] = ()
+        self.credibility: tuple[ItemCredibility, ...] = ()
+        self.is_triaged = False
+        self.types: dict[str, ClaimType] = {}
+        self.report: WrittenReport | None = None
+        self.error = ""
+        found.record = self.record
+
+    async def run_through(self) -> None:
+        run, found = self.run, self.found
+        run.decide(*self._estimated_cost())
+        self.plan = await self._planned()
+        self._plan_searches(self.plan)
+        await self.web.gather()
+        self._gathered()
+        await self._weigh()
+        live = [one for one in self.work if self._of_query(one.index)]
+        if not live:
+            self._end_with_nothing()
+        if await self._written(live):
+            await keep_texts(run, found)
+            await self._bind()
+        run.end(stop_reason(run, found))
+
+    # Planning
+
+    def _estimated_cost(self) -> list[CostEstimated]:
+        use = self.run.request.models
+        if not use.writes:
+            return []
+        chars, repairs = self.run.request.max_evidence_chars, self.run.budget.repairs
+        each = Usage(estimate_tokens("x" * MOST_TRIAGE_CHARS), TRIAGE_TOKENS)
+        # A report is longer than an answer.
+        longer = replace(use, max_output_tokens=2 * use.max_output_tokens)
+        triage = costs.MoreCalls(1 if self.task.triage == "hybrid" else 0, each, use.writer_price)
+        most = costs.estimate(longer, chars, repairs, PLAN_TOKENS, review.MAX_OUTPUT_TOKENS, triage)
+        given, taken = most.input_tokens, most.output_tokens
+        return [CostEstimated(most.calls, given, taken, most.usd, use.max_cost_usd, use.max_tokens)]
+
+    async def _planned(self) -> ReportPlan:
+        """What is looked into: a model proposes it where one is set and the brief does not say it; else rules do."""
+        run, task = self.run, self.task
+        run.enter("plan")
+        plan = await self._plan_of_model()
+        if plan is None:
+            plan = await self._plan_by_rules(None)
+        if plan.planned_by == "rules" and (topics := self._to_survey()):
+            survey = await self._survey(topics)
+            if survey is not None and survey.documents:
+                plan = await self._plan_by_rules(survey)
+        families = tuple(use.family for use in task.families)
+        run.decide(SubQueriesPlanned(tuple(one.query for one in plan.sub_queries), plan.planned_by, families))
+        return plan
+
+    async def _plan_by_rules(self, survey: TopicSurvey | None) -> ReportPlan:
+        name, brief = self.task.planner, self.task.brief
+        if name in STRATEGY_NAMES["planner"]:
+            return planned(name, brief, survey)
+        try:
+            return await self.run.io(Outside.plan_brief, name, brief, survey)
+        except Abandoned:
+            self._end_with_nothing()
+        except Failed as failed:
+            self._fail("plan", failed)
+
+    async def _plan_of_model(self) -> ReportPlan | None:
+        run, task, use = self.run, self.task, self.run.request.models
+        if task.planner != "llm" or not use.planner or task.brief.sub_questions:
+            return None
+        unreadable: tuple[str, str] | None = None
+        for _ in range(_PLAN_TRIES):
+            if run.is_hurried:
+                return None
+            seconds = self._seconds(min(_PLAN_SECONDS, use.planner_seconds))
+            request = fitted(run, self.found, LlmQueryPlanner().request(task.brief, use.planner, seconds, unreadable))
+            if request is None:
+                run.decide(ceiling_reached(run, self.found))
+                run.warn("planner_failed_deterministic_used")
+                return None
+            run.decide(asked(request))
+            try:
+                reply = await ask(run, self.found, request)
+            except Abandoned:
+                if run.is_hurried:
+                    return None
+                self._end_with_nothing()
+            except Failed as failed:
+                self._unplanned(failed.message)
+                return None
+            plan, error = LlmQueryPlanner().read(reply.text, task.brief, request.model)
+            if plan is not None:
+                return plan
+            unreadable = (reply.text, error)
+        self._unplanned(f"its reply could not be read: {unreadable[1] if unreadable else ''}")
+        return None
+
+    def _unplanned(self, why: str) -> None:
+        """A model that gives no plan leaves the rules."""
+        self.run.decide(PlannerFailed(why[:300]))
+        self.run.warn("planner_failed_deterministic_used")
+
+    def _to_survey(self) -> tuple[str, ...]:
+        """The topics that the corpus is surveyed for, where it is searched at all."""
+        has_corpus = any(use.family == "knowledge" for use in self.task.families)
+        return topics_of(self.task.brief.question) if has_corpus and not self.run.is_hurried else ()
+
+    async def _survey(self, topics: tuple[str, ...]) -> TopicSurvey | None:
+        try:
+            return await self.run.io(Outside.survey_topic, topics, self.run.request.filters)
+        except Abandoned:
+            return None
+        except Failed as failed:
+            self.run.decide(ActionGivenUp("plan", failed.code, failed.message))
+            return None
+
+    def _plan_searches(self, plan: ReportPlan) -> None:
+        request = self.run.request
+        limits = replace(request.limits, limit=ROWS_A_QUERY, include_related=False)
+        for one in plan.sub_queries:
+            searches = plan_question(prompt_of(one.query), request.filters, limits, include_topic_brief=False)
+            self.found.queries_tried += [variant.query for variant in searches.query_variants]
+            self.work.append(SubQuery(one, searches))
+
+    # Gathering
+
+    async def look_up(self, work: SubQuery) -> None:
+        """Search the corpus; what was taken from its own sections is read where it stands."""
+        run, found, query = self.run, self.found, work.sub_query.query
+        try:
+            if work.sub_query.places:
+                pack = (await run.io(Outside.read_given, query, work.plan, work.sub_query.places)).pack
+            else:
+                pack = await retrieve(run, found, query, work.plan, source=self.task.own("retrieval"))
+        except Abandoned:
+            return
+        except Failed as failed:
+            work.corpus_failed = failed.message or failed.code
+            run.decide(ActionGivenUp("retrieve", failed.code, failed.message))
+            return
+        work.pack = pack
+        keys = tuple(row.source_key for row in pack.evidence)
+        found.saw(*keys)
+        run.decide(EvidenceFound(keys, pack.coverage.recall_note))
+
+    def _gathered(self) -> None:
+        """Everything that was found as items, and the families that failed, by name."""
+        web = self.web
+        pages = {page.source_key: page for page in web.pages}
+        items: list[ReportItem] = []
+        for work in self.work:
+            items += knowledge_items(work.index, work.pack.evidence if work.pack else ())
+            rows = work.pages.evidence if work.pages else ()
+            items += page_items(work.index, rows, pages, web.origins, web.papers)
+        self.items, self.skipped = tuple(items), tuple(self._failed_families())
+        self.run.decide(*(FamilySkipped(one.family, one.reason) for one in self.skipped))
+        if self.skipped:
+            self.run.warn("source_family_failed")
+        if not items:
+            self._end_with_nothing()
+
+    def _failed_families(self) -> Iterator[SkippedFamily]:
+        for use in self.task.families:
+            if use.family == "knowledge":
+                reasons = [work.corpus_failed for work in self.work if work.corpus_failed]
+                if reasons and all(work.pack is None for work in self.work):
+                    yield SkippedFamily("knowledge", reasons[0])
+                continue
+            if use.family in self.web.answered:
+                continue
+            if failures := self.web.failures.get(use.family):
+                yield SkippedFamily(use.family, "; ".join(dict.fromkeys(failures))[:500])
+            elif self.web.searched[use.family]:
+                yield SkippedFamily(use.family, "there was no time for it")
+
+    # Copies and credibility
+
+    async def _weigh(self) -> None:
+        """Which items a report may be written from: no copies, and nothing below the floor of credibility."""
+        run, task, items = self.run, self.task, self.items
+        run.enter("evaluate")
+        try:
+            if task.deduplicator in STRATEGY_NAMES["deduplicator"]:
+                self.duplicates = tuple(strategy_of("deduplicator", task.deduplicator).duplicates(items))
+            else:
+                self.duplicates = await run.io(Outside.find_duplicates, task.deduplicator, items)
+            dropped = tuple(f"{one.ref_id}: {one.duplicate_of}" for one in self.duplicates)
+            run.decide(DuplicatesDropped(len(items), dropped))
+            copies = {one.ref_id for one in self.duplicates}
+            outside = tuple(one for one in items if one.is_external and one.ref_id not in copies)
+            if outside:
+                await self._triage(outside)
+        except Failed as failed:
+            self._fail("evaluate", failed)
+        self.is_triaged = True
+
+    async def _triage(self, outside: tuple[ReportItem, ...]) -> None:
+        """Judge what comes from outside: by rules, and by a model where it lets something through that it may doubt."""
+        run, task, floor = self.run, self.task, self.task.brief.credibility_floor
+        if task.triage not in STRATEGY_NAMES["triage"]:
+            self.credibility = await run.io(Outside.triage, task.triage, outside, floor)
+        else:
+            triage = strategy_of("triage", task.triage)
+            self.credibility = tuple(triage.verdicts(outside, floor))
+            if isinstance(triage, HybridCredibilityTriage):
+                await self._ask_triage(triage, outside, floor)
+        verdicts = self.credibility
+        run.decide(
+            SourcesTriaged(
+                tuple(one.ref_id for one in verdicts if one.kept),
+                tuple(
+                    f"{one.ref_id}: {one.score} ({', '.join(one.reasons)})"[:300] for one in verdicts if not one.kept
+                ),
+                next((one.judged_by for one in verdicts if one.judged_by != "rules"), "rules"),
+            )
+        )
+
+    async def _ask_triage(self, triage: HybridCredibilityTriage, outside: tuple[ReportItem, ...], floor: float) -> None:
+        """Ask a model of the sources that rules let through, where one is set, and time and money are left."""
+        run, use = self.run, self.run.request.models
+        doubtful = triage.to_ask(outside, self.credibility, floor)
+        if not doubtful or not use.writes or run.is_late:
+            return
+        request = fitted(run, self.found, triage.request(tuple(doubtful), use.writer, self._seconds(_TRIAGE_SECONDS)))
+        if request is None:
+            return
+        run.decide(asked(request))
+        try:
+            reply = await ask(run, self.found, request)
+        except Abandoned:
+            return
+        except Failed as failed:
+            run.decide(ActionGivenUp("evaluate", failed.code, failed.message))
+            run.warn("triage_failed_rules_used")
+            return
+        verdicts, error = triage.read(reply.text, outside, self.credibility, floor, request.model)
+        self.credibility = tuple(verdicts)
+        if error:
+            run.warn("triage_failed_rules_used")
+
+    @property
+    def _retained(self) -> tuple[ReportItem, ...]:
+        """The items a report may be written from."""
+        copies = {one.ref_id for one in self.duplicates}
+        dropped = {one.ref_id for one in self.credibility if not one.kept}
+        return tuple(item for item in self.items if item.ref_id not in copies | dropped)
+
+    def _of_query(self, index: int) -> tuple[ReportItem, ...]:
+        """The retained items of a sub-query; in the place of a copy stands what it is a copy of."""
+        kept = {item.ref_id: item for item in self._retained}
+        copied = {one.ref_id: one.duplicate_of for one in self.duplicates}
+        own = (copied.get(item.ref_id, item.ref_id) for item in self.items if item.sub_query == index)
+        return tuple(kept[ref] for ref in dict.fromkeys(own) if ref in kept)
+
+    # Writing
+
+    async def _written(self, live: list[SubQuery]) -> bool:
+        """All evidence is ready: a model writes, or passages are quoted; whether what is written stands."""
+        run, found, request, use = self.run, self.found, self.run.request, self.run.request.models
+        run.enter("prepare_synthesis")
+        chars = max(_LEAST_CHARS, request.max_evidence_chars // len(live)) if self._model_writes else None
+        packs = [self._pack(one) for one in live]
+        for one, pack in zip(live, packs, strict=True):
+            one.prepared = prepare_synthesis(
+                *(pack, chars or request.max_evidence_chars, 0, request.reserves),
+                withhold_secrets=use.writes and use.is_hosted,
+            )
+        prepared = merge_prepared(request.question, [one.prepared for one in live if one.prepared])
+        found.prepared, found.pack, found.plan = prepared, merge_packs(packs), self.work[0].plan
+        sources = tuple(source.source_key for source in prepared.sources)
+        size = sum(len(source.text) for source in prepared.sources)
+        run.decide(EvidencePrepared(sources, size, tuple(prepared.withheld_source_keys)))
+        if prepared.withheld_source_keys:
+            run.warn("secrets_withheld")
+        form = Form(self._request, self._read, self._quote, self.task.own("verifier"))
+        if self._model_writes:
+            return await write(run, found, form)
+        return await check(run, found, form, await quoted(run, found, form))
+
+    def _pack(self, work: SubQuery) -> ResearchPack:
+        """The evidence of a sub-query: the items that were kept for it."""
+        base = work.pack or work.pages or next(one.pack for one in self.work if one.pack is not None)
+        rows = tuple(item.row for item in self._of_query(work.index))
+        return replace(base, evidence=rows, exact_tag_evidence=(), next_steps=())
+
+    @property
+    def _model_writes(self) -> bool:
+        run = self.run
+        over = run.is_hurried or "writing" in run.over or run.seconds_left <= ANSWER_GRACE_SECONDS
+        return run.request.models.writes and not over and not self.task.own("synthesizer")
+
+    def _request(self, prepared: PreparedSynthesis, seconds: float) -> ChatRequest:
+        assert self.plan is not None
+        use = self.run.request.models
+        return report_request(
+            *(self.task.brief, self.plan, prepared, use.writer, 2 * use.max_output_tokens, seconds),
+            hosted=use.is_hosted,
+        )
+
+    def _read(self, reply: str, prepared: PreparedSynthesis, is_repair: bool, is_cut: bool) -> Draft:
+        read = read_report(reply, prepared, is_repair=is_repair, is_cut=is_cut)
+        self.types |= read.types
+        return read.draft
+
+    async def _quote(self, prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:
+        queries = tuple(QuotedQuery(one.sub_query, one.plan, one.prepared) for one in self.work if one.prepared)
+        own = self.task.own("synthesizer")
+        if not own:
+            return drafted("default", queries)
+        try:
+            return await self.run.io(Outside.draft_report, own, queries)
+        except Failed as failed:
+            self._fail("synthesize", failed)
+
+    # The end
+
+    async def _bind(self) -> None:
+        """A report whose every citation resolves, or a run that failed and keeps what it has."""
+        run, found = self.run, self.found
+        assert found.verification is not None
+        assert self.plan is not None
+        run.enter("verify")
+        by_model = found.draft is not None and found.draft.written_by == "model"
+        bound = await self._bound(found.verification)
+        composed = compose_report(
+            *(found.verification, self.plan, self.types, bound.citations, bound.unresolved), by_model=by_model
+        )
+        if composed.report is None:
+            run.decide(ReportBound(0, 0, composed.unresolved))
+            self._stop(
+                Failure(
+                    *(
+                        "verify",
+                        "unresolved_citations",
+                        f"The report does not hold: {'; '.join(composed.unresolved[:3])}.",
+                    ),
+                    fix="What was gathered is kept with the run; ask for a fresh attempt, or with another model.",
+                )
+            )
+        self.report = composed.report
+        run.decide(ReportBound(len(composed.report.claims), len(composed.report.citations)))
+        run.finishing = run.finishing or "enough_evidence"
+
+    async def _bound(self, checked: Verification) -> Bound:
+        """Which retained item each citation stands in."""
+        binder = self.task.binder
+        if binder in STRATEGY_NAMES["binder"]:
+            return Bound(*strategy_of("binder", binder).bind(checked.citations, self._retained))
+        try:
+            return await self.run.io(Outside.bind, binder, checked.citations, self._retained)
+        except Failed as failed:
+            self._fail("verify", failed)
+
+    def record(self) -> ReportRecord:
+        """Everything that was gathered and came of it."""
+        task = self.task
+        retained = tuple(item.ref_id for item in self._retained) if self.is_triaged else ()
+        searches: Counter[str] = Counter(self.web.searched)
+        searches["knowledge"] = sum(one.pack is not None or bool(one.corpus_failed) for one in self.work)
+        read = sum("snippet" not in page.flags for page in self.web.pages)
+        return ReportRecord(
+            brief_id=task.brief_id,
+            brief=task.brief,
+            created_by=task.created_by,
+            plan=self.plan,
+            items=tuple(_kept(item) for item in self.items),
+            duplicates=self.duplicates,
+            credibility=self.credibility,
+            retained=retained,
+            skipped=self.skipped,
+            methodology=count(
+                *(self.plan, task.families, searches, self.items, self.duplicates, self.credibility),
+                *(retained, self.report, read),
+            ),
+            report=self.report,
+            error=self.error,
+        )
+
+    def _end_with_nothing(self) -> NoReturn:
+        """Nothing to write from."""
+        failed = "; ".join(f"{one.family}: {one.reason}" for one in self.skipped)
+        why = f"Nothing could be searched: {failed}" if failed else "Nothing that was found speaks of the brief."
+        if failed and not self.items and len(self.skipped) == len(self.task.families):
+            self._stop(Failure("retrieve", "sources_failed", f"{why}.", fix="See 'citewell doctor'."))
+        self.error, self.is_triaged = why, True
+        self.run.end(self.run.finishing or "no_evidence")
+
+    def _fail(self, stage: Stage, failed: Failed) -> NoReturn:
+        self.run.decide(ActionGivenUp(stage, failed.code, failed.message))
+        self._stop(Failure(stage, failed.code, failed.message, failed.fix))
+
+    def _stop(self, failure: Failure) -> NoReturn:
+        self.error = failure.message
+        self.run.end("synthesis_failed", failure)
+
+    def _seconds(self, most: float = 600.0) -> float:
+        return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
+
+
+class _FamilyPages(Gather):
+    """The corpus, the web, papers and code for every sub-query, all at once; then pages, as far as the budget goes."""
+
+    def __init__(self, report: _Report, use: WebUse) -> None:
+        super().__init__(report.run, report.found, use)
+        self._report = report
+        self.searched: Counter[Family] = Counter()
+        self.answered: set[Family] = set()
+        self.failures: dict[Family, list[str]] = {}
+        self._hits: list[Hit] = []
+        self._candidates: list[Hit] = []
+        # Of each page by its key: whence it came and who found it, and for which sub-queries.
+        self.origins: dict[str, tuple[Family, str]] = {}
+        self._asked_for: dict[str, set[int]] = {}
+
+    async def gather(self) -> None:
+        """Every family for every sub-query at the same time, then the best pages of every search."""
+        run, report = self.run, self._report
+        families = {use.family for use in report.task.families}
+        tasks = [run.spawn(report.look_up(work)) for work in report.work] if "knowledge" in families else []
+        wanted = [] if run.is_late else list(self._wanted())[: self.use.max_queries]
+        for family, provider, work in wanted:
+            self.searched[family] += 1
+            tasks.append(run.spawn(self._search(family, provider, work)))
+        for task in tasks:
+            await task
+        while chosen := self._next_pages():
+            await run.all(*(self._page(one) for one in chosen))
+        await self._keep_snippets()
+        await run.all(*(self._rank(work) for work in report.work))
+
+    def _wanted(self) -> Iterator[tuple[Family, str, SubQuery]]:
+        """The searches outside, sub-query by sub-query, so that each is asked of every provider before the next.
+
+        What was taken from the user's own documents is never sent to anybody, nor what looks like a key or a password.
+        """
+        for work in self._report.work:
+            if work.sub_query.places or kinds_of_secrets(work.sub_query.query):
+                continue
+            for use in self._report.task.families:
+                for provider in use.providers:
+                    yield use.family, provider, work
+
+    async def _search(self, family: Family, provider: str, work: SubQuery) -> None:
+        """Results join the candidates; a page that is known already is read once and looked through for both."""
+        query = work.sub_query.query[:_MOST_QUERY_CHARS]
+        failed = len(self.failed)
+        hits = await self.search(provider, query, HITS_A_QUERY, _SEARCH_SECONDS)
+        if hits is None:
+            self.failures.setdefault(family, []).extend(
+                f"{provider}: {one.problem}: {one.message}" for one in self.failed[failed:]
+            )
+            return
+        self.answered.add(family)
+        known = {one.name for one in self._hits}
+        found = [Hit(hit, family, provider, work.index, place) for place, hit in enumerate(hits)]
+        self._candidates += [
+            one for one in {one.name: one for one in reversed(found)}.values() if one.name not in known
+        ][::-1]
+        self._hits += found
+
+    def _next_pages(self) -> list[Hit]:
+        """The next pages to read: the best of every search first, as many as may still be read."""
+        use = self.use
+        room = min(use.max_reads - len(self.pages), use.max_reads * ATTEMPTS_A_READ - self.attempts)
+        room = min(room, self.bytes_left // use.page_bytes)
+        if room <= 0 or self.run.is_late:
+            return []
+        ordered = sorted(self._candidates, key=lambda one: (one.place, one.sub_query))
+        chosen, self._candidates = ordered[:room], ordered[room:]
+        self.attempts += len(chosen)
+        return chosen
+
+    async def _page(self, candidate: Hit) -> None:
+        """A page was read; a copy of another one counts as that one."""
+        self.reserve(self.use.page_bytes)
+        page = await self.read(candidate.hit.url, self.use.page_bytes)
+        if page is None:
+            return
+        same = same_as(page, self.pages)
+        key = page.source_key if same is None else same.source_key
+        hits = [one for one in self._hits if one.name == candidate.name]
+        self._asked_for.setdefault(key, set()).update(one.sub_query for one in hits)
+        if same is not None:
+            self.run.decide(SourceTurnedAway(page.final_url, f"{COPY} {key}"))
+            return
+        self._take(page, hits)
+        self.keep(page, self.papers.get(key))
+
+    def _take(self, page: PageFacts, hits: Sequence[Hit]) -> None:
+        first = hits[0] if hits else None
+        self.origins[page.source_key] = (first.family, first.provider) if first else ("web", "")
+        paper = next((one.hit.paper for one in hits if one.hit.paper is not None), None)
+        if paper is not None:
+            self.papers[page.source_key] = paper
+
+    async def _keep_snippets(self) -> None:
+        """For a family of which no page could be read, what its providers showed of their results."""
+        for family in dict.fromkeys(one.family for one in self._hits):
+            hits = tuple(one.hit for one in self._hits if one.family == family and one.hit.snippet)[:_MOST_SNIPPETS]
+            if not hits or family in {read for read, _ in self.origins.values()} or self.run.is_late:
+                continue
+            self.run.warn("web_snippets_only")
+            try:
+                pages = await self.run.io(Outside.keep_snippets, hits)
+            except Abandoned:
+                return
+            except Failed as failed:
+                self.run.decide(ActionGivenUp("read", failed.code, failed.message))
+                self.run.warn("web_loop_failed")
+                continue
+            for page in pages:
+                of_page = [one for one in self._hits if one.hit.url == page.url]
+                self._take(page, of_page)
+                self.pages.append(page)
+                self._asked_for.setdefault(page.source_key, set()).update(one.sub_query for one in of_page)
+                self.found.saw(page.source_key)
+
+    async def _rank(self, work: SubQuery) -> None:
+        """The passages of the pages that were read for a sub-query."""
+        paths = tuple(page.path for page in self.pages if work.index in self._asked_for[page.source_key])
+        if not paths:
+            return
+        try:
+            work.pages = await self.run.io(Outside.rank_pages, work.sub_query.query, work.plan, paths)
+        except Abandoned:
+            return
+        except Failed as failed:
+            self.run.decide(ActionGivenUp("evaluate", failed.code, failed.message))
+            self.run.warn("web_loop_failed")
+
+
+def _kept(item: ReportItem) -> ReportItem:
+    """An item as a record keeps it: what ranked it says nothing to who reads the report."""
+    row = replace(item.row, signals=(), sections=(), matched_terms=(), missing_terms=(), lanes=())
+    return replace(item, row=row)

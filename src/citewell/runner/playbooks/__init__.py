@@ -1,1 +1,0 @@
-"""One pure playbook per profile: which action follows which observation."""

@@ -1,0 +1,1 @@
+"""Runs: the journal they are played from, who executes them, and what is kept of them."""

@@ -1,0 +1,601 @@
+"""A run is a coroutine over a journal. What reaches outside goes through `run.io`; its outcome is journalled once.
+
+    pack = await run.io(Outside.retrieve, question, plan)      # performed, or read from the journal when it was before
+
+Replay is the same coroutine over the same journal; resume is replay, then go on. Nothing here waits, reads a file or
+asks a clock but the one it is given: `runs/execute.py` performs what is open and hands in what came of it.
+
+Tasks of a run take turns: each runs until it waits for an outcome, and outcomes are handed out one at a time, in the
+order of the journal, once every task waits. So what a run does depends on that order alone, however much was under way
+at the same time. Finish-now, cancel and deadlines are outcomes too: they end calls that nobody waits for any longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, TypeVar, get_type_hints
+
+import msgspec
+
+from citewell.domain.decisions import ActionGivenUp, Decision, GatheringEnded, RunStopped, StageEnded, WritingEnded
+from citewell.domain.errors import WorkFailed
+from citewell.domain.events import (
+    ActionAbandoned,
+    ActionIntended,
+    DecisionMade,
+    Entry,
+    ObservationRecorded,
+    RunEvent,
+    StageEntered,
+    WarningRaised,
+)
+from citewell.domain.runs import STAGE_GROUPS, Budget, Control, Failure, RunRequest, Stage, StageGroup, StopReason
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+# When a call that is under way is no longer waited for, beside the time of its stage and the end of the run.
+#   gathering: at the end of gathering, and when a person wants the answer now
+#   search: at the end of gathering; who wants the answer now gives it a moment
+#   writing: at the end of writing, and when a person wants the answer now
+#   weighing: at the end of writing
+#   end: never
+Until = Literal["gathering", "search", "writing", "weighing", "end"]
+# The end of a part of a run, or of the time that a group of stages has.
+Scope = Literal["gathering", "writing", "everything"] | StageGroup
+STAGE_TIMEOUT = "stage_timeout"
+# Time kept back for writing and checking the answer, however long the search takes.
+SYNTHESIS_RESERVE_SECONDS = 10.0
+# Seconds an answer by quotation and its check may take when a model has used up the time.
+ANSWER_GRACE_SECONDS = 2.0
+# Once a person wants the answer now, what is being searched gets this long to end.
+FINISH_GRACE_SECONDS = 1.0
+_WRITING_STAGES: tuple[Stage, ...] = ("prepare_synthesis", "synthesize")
+# Entries that say when a run was executed and what was shown of it, not what it did.
+ASIDE = (
+    *("run_interrupted", "run_resumed", "sentence_shown", "sentence_retracted", "trace_saved", "trace_failed"),
+    "run_finished",
+)
+
+
+class Abandoned(Exception):
+    """Nobody waits for this call any longer: its time is over, or a person wants the answer now."""
+
+
+class Failed(Exception):
+    """A call that came to nothing: a code, a sentence, and what else is known of it."""
+
+    def __init__(self, code: str, message: str, fix: str = "", details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.fix, self.details = code, message, fix, dict(details or {})
+
+
+class Ended(Exception):
+    """Raised by a flow where its run is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is said of a function that reaches outside: its stage, and until when it is waited for."""
+
+    stage: Callable[[Mapping[str, Any]], Stage]
+    until: Callable[[Mapping[str, Any]], Until]
+
+
+def step(
+    stage: Stage | Callable[[Mapping[str, Any]], Stage], until: Until | Callable[[Mapping[str, Any]], Until]
+) -> Callable[[T], T]:
+    """Declares a method of the outside as a step of runs; both may depend on its arguments."""
+
+    def declare(function: T) -> T:
+        found = Step(stage if callable(stage) else lambda _: stage, until if callable(until) else lambda _: until)
+        function.__step__ = found  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A call of the outside that is under way."""
+
+    name: str
+    arguments: dict[str, Any]
+    stage: Stage
+    until: Until
+    # By which its outcome is filed: a digest of name and arguments, and a number where there are several of it.
+    key: str
+    form: Any
+
+    @property
+    def group(self) -> StageGroup:
+        return STAGE_GROUPS[self.stage]
+
+
+class Waiting(Generic[T]):
+    """Something a task waits for, on the run's own terms: `await` gives its value or raises its failure."""
+
+    __slots__ = ("_error", "_value", "is_done", "waiters")
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self.waiters: list[Task[Any]] = []
+        self._value: Any = None
+        self._error: BaseException | None = None
+
+    def settle(self, value: Any = None, error: BaseException | None = None) -> None:
+        self.is_done, self._value, self._error = True, value, error
+
+    def __await__(self) -> Generator[Waiting[T], None, T]:
+        if not self.is_done:
+            yield self
+        if self._error is not None:
+            raise self._error
+        value: T = self._value
+        return value
+
+
+class Task(Waiting[T]):
+    """A coroutine of the run."""
+
+    __slots__ = ("coroutine",)
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        super().__init__()
+        self.coroutine = coroutine
+
+
+@dataclass(slots=True)
+class Deadlines:
+    """When gathering must end, when a model must stop writing, and when everything must, in seconds of the run."""
+
+    gathering: float
+    writing: float
+    everything: float
+
+    @classmethod
+    def within(cls, seconds: float) -> Deadlines:
+        gathering = seconds - min(SYNTHESIS_RESERVE_SECONDS, seconds * 0.3)
+        return cls(gathering, seconds - min(ANSWER_GRACE_SECONDS, seconds * 0.1), seconds)
+
+
+@dataclass(slots=True)
+class Clock:
+    """The time of a run: none while it is only played back."""
+
+    monotonic: Callable[[], float] | None = None
+    began: float = 0.0
+    offset: float = 0.0
+
+    def begin(self, offset: float) -> None:
+        if self.monotonic is not None:
+            self.began, self.offset = self.monotonic(), offset
+
+    def now(self) -> float:
+        return round(self.offset + self.monotonic() - self.began, 6) if self.monotonic is not None else self.offset
+
+
+class Run:
+    """One run, as its flow sees it and as whoever executes or replays it does."""
+
+    def __init__(
+        self,
+        run_id: str,
+        request: RunRequest,
+        budget: Budget,
+        recorded: Sequence[RunEvent] = (),
+        monotonic: Callable[[], float] | None = None,
+        tolerant: Tolerant | None = None,
+    ) -> None:
+        if request.deadline_seconds is not None:
+            budget = replace(budget, seconds=request.deadline_seconds)
+        if request.max_citations is not None:
+            budget = replace(budget, citations=request.max_citations)
+        self.run_id, self.request, self.budget = run_id, request, budget
+        self.deadlines = Deadlines.within(budget.seconds)
+        self.elapsed = 0.0
+        # A person wants the answer now: no model is waited for or asked any more.
+        self.is_hurried = False
+        # Gathering was ended before it was done, by the clock or by a person.
+        self.is_cut_short = False
+        self.over: set[Scope] = set()
+        self.warnings: list[str] = []
+        self.stage: Stage = "begin_trace"
+        self.stage_seconds: Counter[str] = Counter()
+        self.steps = 0
+        self.stop_reason: StopReason | None = None
+        self.failure: Failure | None = None
+        # Why the run is to end, whatever comes of it.
+        self.finishing: StopReason | None = None
+        self.open: list[Call] = []
+        self._group_seconds: Counter[StageGroup] = Counter()
+        self._outcomes: dict[str, Waiting[Any]] = {}
+        self._times_asked: Counter[str] = Counter()
+        self._ready: deque[Task[Any]] = deque()
+        self._flow: Task[None] | None = None
+        self._tasks: list[Task[Any]] = []
+        self._recorded = deque(event for event in recorded if event.kind not in ASIDE and event.kind != "run_started")
+        self._unwritten: list[Entry] = []
+        self._clock = Clock(monotonic)
+        self._tolerant = tolerant
+
+    # What flows call
+
+    def io(
+        self, function: Callable[Concatenate[Any, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> Waiting[T]:
+        """Begin something outside; `await` gives what came of it. Raises Failed, or Abandoned."""
+        declared: Step = function.__step__  # type: ignore[attr-defined]
+        bound = _signature(function).bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(list(bound.arguments.items())[1:])
+        name = digest([function.__name__, arguments])
+        self._times_asked[name] += 1
+        key = name if self._times_asked[name] == 1 else f"{name}.{self._times_asked[name]}"
+        stage, until = declared.stage(arguments), declared.until(arguments)
+        self.enter(stage)
+        call = Call(function.__name__, arguments, stage, until, key, _return_type(function))
+        waiting: Waiting[T] = Waiting()
+        self._outcomes[key] = waiting
+        self.open.append(call)
+        self._write(Entry.of(ActionIntended(call.name, "io", stage, key, msgspec.to_builtins(arguments))))
+        if self._is_ended(call):
+            self._abandon(call)
+        return waiting
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Task[T]:
+        """A task of its own; it begins when the one that spawned it waits."""
+        task = Task(coroutine)
+        self._tasks.append(task)
+        self._ready.append(task)
+        return task
+
+    async def all(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
+        """Several at once; what they came to, in their order."""
+        tasks = [self.spawn(one) for one in coroutines]
+        return [await task for task in tasks]
+
+    def enter(self, stage: Stage) -> None:
+        """The stage a person sees; the time since the last one belongs to that."""
+        if stage == self.stage:
+            return
+        elapsed = self._clock.now()
+        if self._recorded and self._recorded[0].kind == "stage_entered":
+            elapsed = float(self._recorded[0].body.get("elapsed", self.elapsed))
+        self._tick(max(elapsed, self.elapsed))
+        self.stage = stage
+        self._write(Entry.of(StageEntered(stage, self.elapsed)))
+
+    def decide(self, *decisions: Decision) -> None:
+        """What the run decided, for whoever reads about it."""
+        for decision in decisions:
+            self._write(Entry.of(DecisionMade(decision)))
+
+    def warn(self, *codes: str) -> None:
+        for code in codes:
+            if code not in self.warnings:
+                self.warnings.append(code)
+                self._write(Entry.of(WarningRaised(code)))
+
+    def end(self, reason: StopReason, failure: Failure | None = None) -> NoReturn:
+        """The run is over: nothing of the flow runs after this."""
+        self.failure = failure or self.failure
+        self._stop(reason, failure.message if failure else "")
+        raise Ended
+
+    @property
+    def is_late(self) -> bool:
+        """Whether nothing more is to be gathered."""
+        return self.is_hurried or "gathering" in self.over or "retrieval" in self.over
+
+    @property
+    def seconds_left(self) -> float:
+        return self.deadlines.everything - self.elapsed
+
+    @property
+    def gathering_left(self) -> float:
+        return max(0.0, self.deadlines.gathering - self.elapsed)
+
+    @property
+    def is_over(self) -> bool:
+        return self.stop_reason is not None
+
+    # What whoever executes or replays it calls
+
+    def start(self, flow: Coroutine[Any, Any, None]) -> None:
+        """Begin the flow, and play back what is on record of it."""
+        self._flow = self.spawn(flow)
+        self.advance()
+        while self._recorded and not self.is_over:
+            self._play_next()
+        if self._recorded:
+            raise mismatch(self.run_id, self._recorded[0])
+        self._clock.begin(self.elapsed)
+
+    def take_entries(self) -> list[Entry]:
+        """What is to be put on record now."""
+        entries, self._unwritten = self._unwritten, []
+        return entries
+
+    def observe(self, call: Call, outcome: Mapping[str, Any], value: Any = None) -> None:
+        """What came of a call: `{"value": …}` or `{"failed": {…}}`; `value` where it is at hand already."""
+        if call not in self.open or self.is_over:
+            return
+        elapsed = max(self._clock.now(), self.elapsed)
+        self._write(Entry.of(ObservationRecorded("io", elapsed, call.key, observation=dict(outcome))))
+        self._settle(call, outcome, elapsed, value)
+
+    def control(self, control: Control | Scope) -> None:
+        """Somebody asks something of the run, or the time for a part of it is over."""
+        if self.is_over:
+            return
+        elapsed = max(self._clock.now(), self.elapsed)
+        self._write(Entry.of(ObservationRecorded("control", elapsed, observation={"control": control})))
+        self._control(control, elapsed)
+
+    def next_deadline(self) -> tuple[float, Scope]:
+        """How many seconds from now the next part of the run ends, and which."""
+        now = self._clock.now()
+        ends: list[tuple[float, Scope]] = [
+            (getattr(self.deadlines, scope) - now, scope)
+            for scope in ("gathering", "writing", "everything")
+            if scope not in self.over
+        ]
+        for group in dict.fromkeys(call.group for call in self.open):
+            if group not in self.over:
+                spent = self._group_seconds[group] + now - self.elapsed
+                ends.append((getattr(self.budget.stages, group) - spent, group))
+        return min(ends, key=lambda end: end[0], default=(3600.0, "everything"))
+
+    def advance(self) -> None:
+        """Let every task run until it waits; a task that breaks ends the run with what it has."""
+        while self._ready and not self.is_over:
+            task = self._ready.popleft()
+            try:
+                awaited = task.coroutine.send(None)
+            except StopIteration as end:
+                self._finish(task, end.value, None)
+            except Ended:
+                break
+            except (Failed, Abandoned) as error:
+                self._finish(task, None, error)
+            except Exception as error:  # noqa: BLE001  the boundary of a run: a fault of a flow is recorded as its end
+                self._broke(error)
+            else:
+                awaited.waiters.append(task)
+        if self.is_over:
+            self._close()
+
+    # Inside
+
+    def _write(self, entry: Entry) -> None:
+        """Put something on record; while it is played back, see that it is what the record has."""
+        if self._tolerant is not None:
+            return
+        if not self._recorded:
+            self._unwritten.append(entry)
+            return
+        event = self._recorded.popleft()
+        if event.kind != entry.kind or event.body != _as_recorded(entry.body):
+            raise mismatch(self.run_id, event, entry)
+
+    def _play_next(self) -> None:
+        """The next outcome of the record, now that every task waits."""
+        event = self._recorded.popleft()
+        if event.kind != "observation_recorded":
+            raise mismatch(self.run_id, event)
+        elapsed, outcome = float(event.body["elapsed"]), event.body["observation"]
+        if event.body["kind"] == "control":
+            self._control(outcome["control"], elapsed)
+            return
+        call = next((one for one in self.open if one.key == event.body["answers"]), None)
+        if call is None:
+            raise mismatch(self.run_id, event)
+        self._settle(call, outcome, elapsed)
+
+    def _settle(self, call: Call, outcome: Mapping[str, Any], elapsed: float, value: Any = None) -> None:
+        self._tick(elapsed)
+        self.open.remove(call)
+        self.steps += 1
+        if self.steps > self.budget.steps:
+            self._stop("max_steps_reached", f"more than {self.budget.steps} steps")
+            self._close()
+            return
+        if "value" in outcome:
+            self._hand_out(call, value if value is not None else msgspec.convert(outcome["value"], call.form))
+        else:
+            self._hand_out(call, None, Failed(**outcome["failed"]))
+        self.advance()
+
+    def _control(self, control: Control | Scope, elapsed: float) -> None:
+        self._tick(elapsed)
+        match control:
+            case "cancel":
+                self._stop("cancelled", "cancelled on request")
+            case "everything":
+                self._stop("timeout_exceeded", "the time for the answer is over too")
+            case "finish":
+                self._hurry()
+            case "gathering":
+                self._end_gathering()
+            case "writing":
+                self.over.add("writing")
+                self.decide(WritingEnded("the time for writing is over"))
+                self._let_go("writing", "weighing")
+            case group:
+                self._end_stage(group)
+        if self.is_over:
+            self._close()
+        self.advance()
+
+    def _hurry(self) -> None:
+        if self.is_hurried:
+            return
+        self.is_hurried = self.is_cut_short = True
+        self.deadlines.gathering = min(self.elapsed + FINISH_GRACE_SECONDS, self.deadlines.gathering)
+        self.decide(GatheringEnded("asked to finish with what is there"))
+        self.warn("incomplete")
+        self._let_go("gathering", "writing")
+
+    def _end_gathering(self) -> None:
+        self.over.add("gathering")
+        if self.open and all(call.until in ("writing", "end") for call in self.open):
+            return
+        self.is_cut_short = True
+        if not self.is_hurried:
+            self.finishing = "timeout_exceeded"
+        self.decide(GatheringEnded("the time for gathering is over"))
+        self.warn("incomplete")
+        self._let_go("gathering", "search")
+
+    def _end_stage(self, group: StageGroup) -> None:
+        """A group of stages took its time: each call still under way in it fails."""
+        self.over.add(group)
+        limit: float = getattr(self.budget.stages, group)
+        self.decide(StageEnded(group, limit))
+        for call in [one for one in self.open if one.group == group]:
+            self.open.remove(call)
+            self._write(Entry.of(ActionAbandoned(call.name, call.stage, call.key)))
+            self._hand_out(call, None, Failed(STAGE_TIMEOUT, f"{group} took longer than {limit:g} s"))
+
+    def _is_ended(self, call: Call) -> bool:
+        """Whether a call would not be waited for from the first."""
+        if call.until == "gathering":
+            return self.is_hurried or "gathering" in self.over
+        if call.until == "search":
+            return "gathering" in self.over
+        if call.until == "writing":
+            return self.is_hurried or "writing" in self.over
+        return call.until == "weighing" and "writing" in self.over
+
+    def _let_go(self, *until: Until) -> None:
+        for call in [one for one in self.open if one.until in until]:
+            self._abandon(call)
+
+    def _abandon(self, call: Call) -> None:
+        self.open.remove(call)
+        self._write(Entry.of(ActionAbandoned(call.name, call.stage, call.key)))
+        self._hand_out(call, None, Abandoned(call.name))
+
+    def _hand_out(self, call: Call, value: Any, error: BaseException | None = None) -> None:
+        waiting = self._outcomes.pop(call.key)
+        waiting.settle(value, error)
+        self._ready.extend(waiting.waiters)
+
+    def _finish(self, task: Task[Any], value: Any, error: BaseException | None) -> None:
+        self._tasks.remove(task)
+        if error is not None and task is self._flow:
+            self._broke(error)
+            return
+        task.settle(value, error)
+        self._ready.extend(task.waiters)
+
+    def _broke(self, error: BaseException) -> None:
+        """The flow itself failed: the run ends with what it has."""
+        code = error.code if isinstance(error, Failed) else type(error).__name__
+        self.failure = Failure(self.stage, code, str(error)[:500])
+        self.decide(ActionGivenUp(self.stage, code, str(error)[:500]))
+        self._stop("synthesis_failed" if self.stage in _WRITING_STAGES else "no_evidence", "")
+
+    def _stop(self, reason: StopReason, why: str) -> None:
+        self.stop_reason = reason
+        self.decide(RunStopped(reason, why))
+
+    def _close(self) -> None:
+        self._ready.clear()
+        self.open.clear()
+        for task in self._tasks:
+            task.coroutine.close()
+        self._tasks.clear()
+
+    def _tick(self, elapsed: float) -> None:
+        """The time since the last entry belongs to the stage the run was in, and to every group with calls open."""
+        if elapsed <= self.elapsed:
+            return
+        passed = elapsed - self.elapsed
+        self.stage_seconds[self.stage] = round(self.stage_seconds[self.stage] + passed, 6)  # type: ignore[assignment]
+        for group in dict.fromkeys(call.group for call in self.open):
+            self._group_seconds[group] += passed  # type: ignore[assignment]
+        self.elapsed = elapsed
+
+
+class Tolerant:
+    """Outcomes of a record, handed out to whichever call of today's code asks for that kind of thing."""
+
+    def __init__(self, run_id: str, events: Sequence[RunEvent]) -> None:
+        self.notes: list[str] = []
+        self._run_id = run_id
+        self._controls: deque[RunEvent] = deque()
+        self._by_name: dict[str, deque[RunEvent]] = {}
+        names = {e.body["digest"]: e.body["action"] for e in events if e.kind == "action_intended"}
+        for event in events:
+            if event.kind == "observation_recorded" and event.body["kind"] == "control":
+                self._controls.append(event)
+            elif event.kind == "observation_recorded":
+                self._by_name.setdefault(names.get(event.body["answers"], ""), deque()).append(event)
+
+    def play(self, run: Run) -> None:
+        """Hand out what is next in line, until the run is over."""
+        while not run.is_over:
+            event, call = self._next(run)
+            elapsed = max(run.elapsed, float(event.body["elapsed"]))
+            if call is None:
+                run._control(event.body["observation"]["control"], elapsed)
+            else:
+                run._settle(call, event.body["observation"], elapsed)
+
+    def _next(self, run: Run) -> tuple[RunEvent, Call | None]:
+        lines = [(call, self._by_name.get(call.name)) for call in run.open]
+        for call, line in lines:
+            exact = next((event for event in line or () if event.body["answers"] == call.key), None)
+            if line is not None and exact is not None:
+                line.remove(exact)
+                return exact, call
+        for call, line in lines:
+            if line:
+                event = line.popleft()
+                self.notes.append(f"entry {event.sequence}: today's {call.name} differs from the recorded one")
+                return event, call
+        if self._controls:
+            return self._controls.popleft(), None
+        names = ", ".join(call.name for call in run.open)
+        raise WorkFailed(
+            f"Today's code asks for {names or 'nothing'}, which run {self._run_id} never recorded.",
+            fix="Ask the question again with 'citewell research'.",
+        )
+
+
+def digest(value: object) -> str:
+    """The hash of a value's canonical JSON, the same for a value and for what is read back from its JSON."""
+    return hashlib.sha256(msgspec.json.encode(msgspec.to_builtins(value), order="deterministic")).hexdigest()
+
+
+def mismatch(run_id: str, event: RunEvent, wanted: Entry | None = None) -> WorkFailed:
+    """The record and today's code disagree."""
+    name = event.body.get("action") or event.body.get("answers", "")
+    instead = (
+        f"; this version would have recorded {wanted.kind} {wanted.body.get('action', '')}".rstrip() if wanted else ""
+    )
+    return WorkFailed(
+        f"Replaying run {run_id} differs from its record at entry {event.sequence} ({event.kind} {name}){instead}.",
+        fix=f"See what changed with 'citewell runs diff {run_id}', or replay with --tolerant.",
+    )
+
+
+def _as_recorded(body: dict[str, Any]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(body, order="deterministic"))
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+@cache
+def _return_type(function: Callable[..., Any]) -> Any:
+    return get_type_hints(function)["return"]
