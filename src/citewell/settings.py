@@ -130,6 +130,11 @@ class Settings:
         "whether names that stand in your own documents may go into queries of the web",
         False,
     )
+    note_claims_to_web: bool = _setting(
+        "CITEWELL_NOTE_CLAIMS_TO_WEB",
+        "whether `note` asks the web for what a note states and links to, and not only for its headings and questions",
+        False,
+    )
     web_allow: str = _setting("CITEWELL_WEB_ALLOW", "comma list of sites; only they are read, where any is named", "")
     web_deny: str = _setting("CITEWELL_WEB_DENY", "comma list of sites that are never read", "")
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)

@@ -42,7 +42,7 @@ from citewell.notes.composing import TopicFindings
 from citewell.notes.findings import MOST_FINDINGS
 from citewell.notes.merging import by_topic, held, merge_findings, related_keys
 from citewell.notes.prompting import TOPICS_TOKENS, topics_request, write_request
-from citewell.notes.topics import query_of, web_query_of
+from citewell.notes.topics import nearest_query, query_of, web_query_of
 from citewell.readers.written_sections import HEADING
 from citewell.runner import budgets
 from citewell.runner.actions import (
@@ -184,12 +184,20 @@ def _chosen(state: RunState, topics: tuple[NoteTopic, ...], error: str, action: 
     title = _note(state).title
     named = {query_of(topic, title): topic for topic in topics[:MAX_TOPICS]}
     chosen = tuple(named.values())
-    is_asked = state.web is not None
-    work = tuple(
-        TopicWork(topic, query, asked=web_query_of(topic, chosen, title) if is_asked else "")
-        for query, topic in named.items()
-    )
-    decision = TopicsChosen(chosen, "model" if isinstance(action, ReadTopics) else "engine")
+    by_model = isinstance(action, ReadTopics)
+
+    def asked(topic: NoteTopic) -> str:
+        """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""
+        queries = _task(state).web_queries
+        if state.web is None:
+            return ""
+        exact = web_query_of(topic, chosen, title)
+        if queries is None or exact in queries:
+            return exact
+        return nearest_query(topic, queries) if by_model else ""
+
+    work = tuple(TopicWork(topic, query, asked=asked(topic)) for query, topic in named.items())
+    decision = TopicsChosen(chosen, "model" if by_model else "engine")
     return _advance(replace(state, note=replace(state.note, work=work))).after(decision)
 
 
