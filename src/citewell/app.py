@@ -219,8 +219,17 @@ class Engine:
         if model not in self._chats:
             # With no model set, the key is meant for the one that is chosen now.
             settings = replace(self.settings, model=model) if self.settings.model == EXTRACTIVE else self.settings
-            self._chats[model] = open_chat(settings)
+            self._chats[model] = self._limited(open_chat(settings))
         return self._chats[model]
+
+    def _limited(self, model: ChatModel) -> ChatModel:
+        """A model under the ceiling for all calls of a day, where one is set."""
+        if not self.settings.max_cost_usd_day:
+            return model
+        from citewell.recording.opening import spending_beside
+        from citewell.runner.day_limit import DayLimited
+
+        return DayLimited(model, lambda: spending_beside(self.run_store), self.settings.max_cost_usd_day, self._clock)
 
     @cached_property
     def _masker(self) -> Masker:
@@ -1101,7 +1110,7 @@ class Engine:
         """What is configured, reachable and missing, with the fix for each."""
         from citewell.diagnosis import examine
 
-        return examine(self.settings, self._open_corpus, self._open_runs)
+        return examine(self.settings, self._open_corpus, self._open_runs, self._clock.now()[:10])
 
 
 def open_engine(settings: Settings, clock: Clock | None = None, open_embedder: OpenEmbedder | None = None) -> Engine:

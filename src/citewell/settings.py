@@ -153,6 +153,12 @@ class Settings:
     )
     fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "")
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
+    max_cost_usd_day: float = _setting(
+        "CITEWELL_MAX_COST_USD_DAY",
+        "ceiling in USD for all runs of a day (UTC) together, in every process that shares their store; 0: none set",
+        0.0,
+        between=(0, 1_000_000),
+    )
     max_tokens: int = _setting(
         "CITEWELL_MAX_TOKENS",
         "ceiling for one run in tokens, prompts and output of all its models; 0: none set",

@@ -380,8 +380,19 @@ def _ask_failed(state: RunState, seen: AskFailed, action: Action) -> Transition:
     assert isinstance(action, Ask)
     call = budgets.call_of(action.request, seen)
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
+    if seen.problem == "day_limit":
+        return _day_is_spent(after, action, seen.message)
     stage: Stage = "plan" if action.request.purpose == "topics" else "synthesize"
     return _lost(after, action, Failure(stage, seen.problem, seen.message, seen.fix))
+
+
+def _day_is_spent(state: RunState, action: Ask, message: str) -> Transition:
+    """The ceiling for all runs of the day leaves no room for a call: go on without a model."""
+    limited = _warned(_at_ceiling(state), budgets.DAY_LIMIT)
+    told = budgets.ceiling_reached(state, message)
+    if action.request.purpose == "topics":
+        return Transition(limited, (ExtractTopics(_note(state), _task(state).focus),), (told,))
+    return _advance(replace(limited, note=replace(limited.note, whole=None))).after(told)
 
 
 def _drafted(work: TopicWork, draft: Draft) -> TopicWork:
