@@ -220,13 +220,16 @@ class Citewell:
         focus: str | None = None,
         dry_run: bool = False,
         max_cost: float | None = None,
+        claims: bool | None = None,
+        web_queries: Sequence[str] | None = None,
         from_here: bool = True,
         surface: Surface | None = None,
     ) -> str:
         """Begin research for a note, and return the id of the run, which writes the section at its end.
 
-        A path is taken from the working directory, or as one below an added folder; with `from_here` off only so.
-        `max_cost` is a ceiling in USD on what models may cost: at it, passages are quoted instead.
+        A path is taken from the working directory, or as one below an added folder; with `from_here` off only so, and
+        the note must be in the corpus. `max_cost` is a ceiling in USD on what models may cost: at it, passages are
+        quoted instead. The web is asked for what `preview_note` shows, `web_queries` leaves only what is among them.
         """
         return self._engine.start_note(
             str(path),
@@ -234,9 +237,21 @@ class Citewell:
             focus=focus,
             dry_run=dry_run,
             max_cost_usd=max_cost,
+            claims=claims,
+            web_queries=web_queries,
             base=Path.cwd() if from_here else None,
+            only_known=not from_here,
             surface=surface or self._surface,
         )
+
+    def preview_note(
+        self, path: Place, *, depth: NoteDepth = "shallow", focus: str | None = None, claims: bool | None = None
+    ) -> EgressPreview:
+        """What research for a note would send, and to whom. Nothing is sent and nothing is recorded.
+
+        `claims` asks the web for what the note states and links to as well; None: as CITEWELL_NOTE_CLAIMS_TO_WEB says.
+        """
+        return self._engine.preview_note(str(path), depth=depth, focus=focus, base=Path.cwd(), claims=claims)
 
     def note_result(self, run_id: str) -> NoteResult:
         """What a run about a note came to; raises what made it fail, and then the note is as it was."""

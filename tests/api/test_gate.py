@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import re
 import socket
 import subprocess
@@ -186,6 +187,23 @@ def test_without_a_token_it_does_not_start_where_others_reach_it(served_data: Pa
     done = serve_once(served_data, "--host", host)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--token-file" in done.stderr
+
+
+@pytest.mark.attack("W1")
+@pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
+@pytest.mark.parametrize("host", ["127.0.0.2", "LocalHost", "127.1", "0:0:0:0:0:0:0:1"])
+def test_the_address_that_is_printed_answers_however_the_loopback_is_spelt(served_data: Path, host: str) -> None:
+    with running_server(served_data, "--host", host) as running:
+        address = running.url.removeprefix("http://")
+        connection = http.client.HTTPConnection(host, running.port, timeout=60)
+        try:
+            for shown, status in ((address, 200), (f"evil.example:{running.port}", 421)):
+                connection.request("GET", "/api/health", headers={"Host": shown})
+                answer = connection.getresponse()
+                answer.read()
+                assert answer.status == status, shown
+        finally:
+            connection.close()
 
 
 @pytest.mark.attack("A1")

@@ -16,6 +16,8 @@ from citewell.models.tokens import estimate_prompt, estimate_tokens
 from citewell.runner.actions import Ask, AskFailed
 from citewell.runner.state import RunState
 
+# What a result is marked with where the ceiling for all runs of a day was reached.
+DAY_LIMIT = "day_limit_reached"
 # An answer shorter than this is not worth a call.
 LEAST_OUTPUT_TOKENS = 150
 
@@ -89,10 +91,10 @@ def worst_tokens(request: ChatRequest) -> int:
     return estimate_prompt(request.messages) + request.max_output_tokens
 
 
-def ceiling_reached(state: RunState) -> CostLimitReached:
-    """What is told where a ceiling leaves no room for the next call."""
+def ceiling_reached(state: RunState, of_day: str = "") -> CostLimitReached:
+    """What is told where a ceiling leaves no room for the next call; `of_day` where it is that of all runs of a day."""
     use, spend = state.request.models, state.spend
-    return CostLimitReached(use.max_cost_usd, spend.cost_usd, use.max_tokens, spend.tokens)
+    return CostLimitReached(use.max_cost_usd, spend.cost_usd, use.max_tokens, spend.tokens, of_day)
 
 
 def _worst_cost(request: ChatRequest, use: ModelUse) -> float:

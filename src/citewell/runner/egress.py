@@ -45,6 +45,8 @@ def egress_of(events: Sequence[RunEvent]) -> EgressLedger:
 
 def _entries(event: RunEvent, outcome: EgressOutcome, value: dict[str, Any]) -> Iterator[EgressEntry]:
     body = event.body["body"]
+    if value.get("problem") == "day_limit":
+        return  # nothing was asked
     if event.body.get("action") == "Ask":
         request = body["request"]
         size = sum(len(str(message["content"]).encode("utf-8", "surrogatepass")) for message in request["messages"])

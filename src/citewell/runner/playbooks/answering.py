@@ -164,10 +164,11 @@ def _asked(request: ChatRequest) -> ModelAsked:
     return ModelAsked(request.model, request.purpose, tokens, request.max_output_tokens)
 
 
-def _at_ceiling(state: RunState) -> Transition:
+def _at_ceiling(state: RunState, of_day: str = "") -> Transition:
     """The ceiling leaves no room for the call: quote what there is, and say that it is not all."""
-    ended = replace(state, finishing="cost_limit_reached", warnings=(*state.warnings, "incomplete"))
-    return replace(_extract(ended), decisions=(budgets.ceiling_reached(state),))
+    warnings = ("incomplete", budgets.DAY_LIMIT) if of_day else ("incomplete",)
+    ended = replace(state, finishing="cost_limit_reached", warnings=(*state.warnings, *warnings))
+    return replace(_extract(ended), decisions=(budgets.ceiling_reached(state, of_day),))
 
 
 def replied(state: RunState, request: ChatRequest, reply: ChatReply) -> Transition:
@@ -187,6 +188,8 @@ def ask_failed(state: RunState, seen: AskFailed) -> Transition:
     decision = ActionGivenUp("synthesize", seen.problem, seen.message)
     if state.first_draft is not None:
         return _with_first(state).after(decision)
+    if seen.problem == "day_limit":
+        return _at_ceiling(state, seen.message)
     if seen.problem == "timeout":
         late = replace(state, finishing="timeout_exceeded", warnings=(*state.warnings, "incomplete", "model_timeout"))
         return _extract(late).after(decision)

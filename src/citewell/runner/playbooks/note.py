@@ -42,7 +42,7 @@ from citewell.notes.composing import TopicFindings
 from citewell.notes.findings import MOST_FINDINGS
 from citewell.notes.merging import by_topic, held, merge_findings, related_keys
 from citewell.notes.prompting import TOPICS_TOKENS, topics_request, write_request
-from citewell.notes.topics import query_of, web_query_of
+from citewell.notes.topics import nearest_query, query_of, web_query_of
 from citewell.readers.written_sections import HEADING
 from citewell.runner import budgets
 from citewell.runner.actions import (
@@ -184,12 +184,20 @@ def _chosen(state: RunState, topics: tuple[NoteTopic, ...], error: str, action: 
     title = _note(state).title
     named = {query_of(topic, title): topic for topic in topics[:MAX_TOPICS]}
     chosen = tuple(named.values())
-    is_asked = state.web is not None
-    work = tuple(
-        TopicWork(topic, query, asked=web_query_of(topic, chosen, title) if is_asked else "")
-        for query, topic in named.items()
-    )
-    decision = TopicsChosen(chosen, "model" if isinstance(action, ReadTopics) else "engine")
+    by_model = isinstance(action, ReadTopics)
+
+    def asked(topic: NoteTopic) -> str:
+        """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""
+        queries = _task(state).web_queries
+        if state.web is None:
+            return ""
+        exact = web_query_of(topic, chosen, title)
+        if queries is None or exact in queries:
+            return exact
+        return nearest_query(topic, queries) if by_model else ""
+
+    work = tuple(TopicWork(topic, query, asked=asked(topic)) for query, topic in named.items())
+    decision = TopicsChosen(chosen, "model" if by_model else "engine")
     return _advance(replace(state, note=replace(state.note, work=work))).after(decision)
 
 
@@ -372,8 +380,19 @@ def _ask_failed(state: RunState, seen: AskFailed, action: Action) -> Transition:
     assert isinstance(action, Ask)
     call = budgets.call_of(action.request, seen)
     after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
+    if seen.problem == "day_limit":
+        return _day_is_spent(after, action, seen.message)
     stage: Stage = "plan" if action.request.purpose == "topics" else "synthesize"
     return _lost(after, action, Failure(stage, seen.problem, seen.message, seen.fix))
+
+
+def _day_is_spent(state: RunState, action: Ask, message: str) -> Transition:
+    """The ceiling for all runs of the day leaves no room for a call: go on without a model."""
+    limited = _warned(_at_ceiling(state), budgets.DAY_LIMIT)
+    told = budgets.ceiling_reached(state, message)
+    if action.request.purpose == "topics":
+        return Transition(limited, (ExtractTopics(_note(state), _task(state).focus),), (told,))
+    return _advance(replace(limited, note=replace(limited.note, whole=None))).after(told)
 
 
 def _drafted(work: TopicWork, draft: Draft) -> TopicWork:

@@ -1,4 +1,4 @@
-"""What the web adds to the topics of a note: searched by their names alone, and read where the run is deep. Pure.
+"""What the web adds to the topics of a note: searched by the queries that may be sent, and read in a deep run. Pure.
 
     topic "Harbour dues of Fara", deep      ->  a search, its first two pages read, their passages beside the corpus's
     the same, shallow                       ->  a search, its first two results as links of which nothing is said
@@ -38,7 +38,7 @@ from citewell.text.urls import host_of
 HITS_A_TOPIC = 8
 _SEARCH_SECONDS = 8.0
 # Pages that may be tried for a topic: one that cannot be read gives its place to the next.
-_ATTEMPTS = 2 * PAGES_A_TOPIC
+ATTEMPTS = 2 * PAGES_A_TOPIC
 # How much of a topic the title and snippet of a result must have to be offered unread.
 _OWN = 0.6
 
@@ -138,7 +138,7 @@ def next_reads(state: RunState) -> tuple[RunState, tuple[ReadPage, ...]]:
 def _reads_for(state: RunState, work: TopicWork) -> tuple[RunState, list[Candidate]]:
     """What is to be read for a topic, and the topic with it; a page that another topic has read is there already."""
     while not (waited := [name for name in work.tried if name not in state.note.fetched]):
-        room = min(PAGES_A_TOPIC - len(pages_of(state, work)), _ATTEMPTS - len(work.tried))
+        room = min(PAGES_A_TOPIC - len(pages_of(state, work)), ATTEMPTS - len(work.tried))
         fresh = [one for one in ordered(state, work) if one.name not in work.tried][: max(0, room)]
         if not fresh or _web(state).bytes_left < LEAST_BYTES:
             return state, []
