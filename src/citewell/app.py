@@ -812,6 +812,7 @@ class Engine:
 
     def _permit_run(self, request: RunRequest) -> None:
         """Whether a run may be begun, and may ask the world outside, where it would."""
+        self.corpus  # noqa: B018  a damaged one is refused here, before there is a run that could not go on
         self._permit("research:run", f"answer “{request.question[:80]}” in a recorded run")
         providers = request.web.providers if request.web is not None else ()
         if request.report is not None:
@@ -864,7 +865,9 @@ class Engine:
         """Open and import what the first question would otherwise wait for."""
         from citewell.synthesis import answerability, extract, verify  # noqa: F401
 
-        self.runs.latest(1)
+        self.runs  # noqa: B018
+        if self._has_runs():
+            self.run_store.latest(1)
         self._requests  # noqa: B018
         for model in dict.fromkeys((self.settings.model, self.settings.planner_model)):
             if model not in ("", "extractive"):

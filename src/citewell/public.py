@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.app import Engine, PackOptions, open_engine
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.queries import Filters, checked_filters
 from citewell.settings import Settings, load_settings, setting_fields
 
@@ -501,6 +501,10 @@ class Runs:
     def status(self, run_id: str) -> RunStatus:
         """How a run stands."""
         return self._engine.runs.status(run_id)
+
+    def failure(self, run_id: str) -> CitewellError | None:
+        """Why a run stopped in this process before its end, such as a damaged store; it may be resumed."""
+        return self._engine.runs.failure(run_id)
 
     def last_entry(self, run_id: str) -> int:
         """The number of the last entry of a run's log, as far as it has come."""
