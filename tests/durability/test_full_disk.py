@@ -144,9 +144,9 @@ def test_a_run_that_a_server_accepts_is_found_again_and_one_without_room_is_refu
 def test_an_agent_is_told_that_there_is_no_room_to_record_its_run(data: Path) -> None:
     with pipe(data) as server:
         server.greet()
-        server.call("search", {"query": "kelp"})
+        server.call("research_run", {"question": "What is under word1x0?"})
         assert not server.read()["result"]["isError"]
-        with no_room_beyond(server.process.pid, 0):
+        with no_room_beyond(server.process.pid, size(data / "runs.db-wal")):
             server.call("research_run", {"question": "What is under word1x0?"})
             refused = server.read()["result"]
         assert refused["isError"]
@@ -157,13 +157,15 @@ def test_an_agent_is_told_that_there_is_no_room_to_record_its_run(data: Path) ->
 
 @pytest.mark.attack("D4")
 def test_the_program_does_not_begin_a_run_that_it_cannot_record(data: Path) -> None:
+    """There is room to open the files, and none for a question as long as this one."""
+    question = f"What is under word1x0? {'It was seen near the tide gauges. ' * 200}"
     stopped = subprocess.run(
-        command(data, "research", "What is under word1x0?", "--json"),
+        command(data, "research", question, "--json"),
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (32_768, 32_768)),
     )
     assert stopped.returncode == 1
     assert '"store_full"' in stopped.stdout
