@@ -35,7 +35,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
     from citewell.domain.answers import Likeness
-    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
     from citewell.domain.briefs import ReportTask, StrategyStage
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
@@ -1036,12 +1036,17 @@ class Engine:
             report = move_runs(shared, gathered, self._clock, with_executed=True)
         return tuple(Problem(f"run {left.run_id}", left.reason) for left in report.left)
 
-    def restore(self, archive: Path, *, force: bool = False) -> RestoreReport:
-        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
+    def restore(
+        self, archive: Path, *, force: bool = False, accept: AcceptSettings = lambda changes: False
+    ) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside.
+
+        Settings that send data elsewhere or permit more than now are put in place where `accept` says so.
+        """
         from citewell.backup.restoring import restore_backup
 
         self.close()
-        return restore_backup(archive, self.settings.data_dir, self._clock, force=force)
+        return restore_backup(archive, self.settings.data_dir, self._clock, force=force, accept=accept)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""

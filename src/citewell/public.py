@@ -26,7 +26,7 @@ from citewell.domain.queries import Filters, checked_filters
 from citewell.settings import Settings, load_settings, setting_fields
 
 if TYPE_CHECKING:
-    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
     from citewell.domain.briefs import StrategyStage
     from citewell.domain.documents import ContentMode, SourceType
     from citewell.domain.events import RunEvent
@@ -460,9 +460,16 @@ class Corpus:
         """Everything of the data folder in one file, without secrets."""
         return self._engine.backup(Path(target), force=force)
 
-    def restore(self, archive: Place, *, force: bool = False) -> RestoreReport:
-        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
-        return self._engine.restore(Path(archive), force=force)
+    def restore(
+        self, archive: Place, *, force: bool = False, accept_settings: bool | AcceptSettings = False
+    ) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside.
+
+        Settings that send data elsewhere or permit more than now are left out unless they are accepted:
+        `accept_settings` is True, or a function that is given them and says so.
+        """
+        accept = accept_settings if callable(accept_settings) else lambda changes: bool(accept_settings)
+        return self._engine.restore(Path(archive), force=force, accept=accept)
 
 
 class Runs:

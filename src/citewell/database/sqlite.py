@@ -454,6 +454,8 @@ def copy_database(source: Path, target: Path, schema: Schema) -> int:
             # One file: no log beside it that would have to be copied too.
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
             check_sound(copy, source)
+            if copy.pragma("freelist_count") * 2 > copy.pragma("page_count"):
+                copy.execute("VACUUM")  # most of it is what was removed: nothing that anybody wants back
         finally:
             copy.close()
             original.close()
