@@ -84,9 +84,7 @@ def test_a_restored_folder_gives_the_same_answers_and_replays_the_same_run(
 
 def test_the_reply_of_a_planning_model_is_restored_with_its_trace(corpus: Engine, tmp_path: Path) -> None:
     with ScriptedModelServer(plans("no plan")) as server:
-        settings = Settings(
-            corpus.settings.data_dir, model="openai:m", planner_model="openai:m", model_base_url=server.base_url
-        )
+        settings = Settings(corpus.settings.data_dir, planner_model="openai:m", model_base_url=server.base_url)
         planning = Engine(settings, SteadyClock())
         result = planning.runs.wait(planning.start_research("When was the lamp lit?"))
         planning.backup(tmp_path / "all.zip")
