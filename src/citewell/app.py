@@ -35,7 +35,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
     from citewell.domain.answers import Likeness
-    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
     from citewell.domain.briefs import ReportTask, StrategyStage
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
@@ -894,6 +894,7 @@ class Engine:
 
     def _permit_run(self, request: RunRequest) -> None:
         """Whether a run may be begun, and may ask the world outside, where it would."""
+        self.corpus  # noqa: B018  a damaged one is refused here, before there is a run that could not go on
         self._permit("research:run", f"answer “{request.question[:80]}” in a recorded run")
         providers = request.web.providers if request.web is not None else ()
         what = ", and read the pages they find"
@@ -952,7 +953,9 @@ class Engine:
         """Open and import what the first question would otherwise wait for."""
         from citewell.synthesis import answerability, extract, verify  # noqa: F401
 
-        self.runs.latest(1)
+        self.runs  # noqa: B018
+        if self._has_runs():
+            self.run_store.latest(1)
         self._requests  # noqa: B018
         for model in dict.fromkeys((self.settings.model, self.settings.planner_model)):
             if model not in ("", "extractive"):
@@ -1121,12 +1124,17 @@ class Engine:
             report = move_runs(shared, gathered, self._clock, with_executed=True)
         return tuple(Problem(f"run {left.run_id}", left.reason) for left in report.left)
 
-    def restore(self, archive: Path, *, force: bool = False) -> RestoreReport:
-        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
+    def restore(
+        self, archive: Path, *, force: bool = False, accept: AcceptSettings = lambda changes: False
+    ) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside.
+
+        Settings that send data elsewhere or permit more than now are put in place where `accept` says so.
+        """
         from citewell.backup.restoring import restore_backup
 
         self.close()
-        return restore_backup(archive, self.settings.data_dir, self._clock, force=force)
+        return restore_backup(archive, self.settings.data_dir, self._clock, force=force, accept=accept)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""

@@ -82,7 +82,8 @@ def _data_folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", "missing", f"{folder} does not exist yet", "It is made by the first 'citewell add'.")
         return
     if not os.access(folder, os.W_OK):
-        yield Check("data folder", "error", f"{folder} is not writable", "Change its permissions or use --data-dir.")
+        detail = f"{folder} is not writable: what is in it can be searched and read, and nothing can be added"
+        yield Check("data folder", "error", detail, "Change its permissions or use --data-dir.")
         return
     free = shutil.disk_usage(folder).free
     if free < _LOW_DISK_BYTES:

@@ -21,12 +21,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.app import Engine, PackOptions, open_engine
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.queries import Filters, checked_filters
 from citewell.settings import Settings, load_settings, setting_fields
 
 if TYPE_CHECKING:
-    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
     from citewell.domain.briefs import StrategyStage
     from citewell.domain.documents import ContentMode, SourceType
     from citewell.domain.events import RunEvent
@@ -494,9 +494,16 @@ class Corpus:
         """Everything of the data folder in one file, without secrets."""
         return self._engine.backup(Path(target), force=force)
 
-    def restore(self, archive: Place, *, force: bool = False) -> RestoreReport:
-        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
-        return self._engine.restore(Path(archive), force=force)
+    def restore(
+        self, archive: Place, *, force: bool = False, accept_settings: bool | AcceptSettings = False
+    ) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside.
+
+        Settings that send data elsewhere or permit more than now are left out unless they are accepted:
+        `accept_settings` is True, or a function that is given them and says so.
+        """
+        accept = accept_settings if callable(accept_settings) else lambda changes: bool(accept_settings)
+        return self._engine.restore(Path(archive), force=force, accept=accept)
 
 
 class Runs:
@@ -535,6 +542,10 @@ class Runs:
     def status(self, run_id: str) -> RunStatus:
         """How a run stands."""
         return self._engine.runs.status(run_id)
+
+    def failure(self, run_id: str) -> CitewellError | None:
+        """Why a run stopped in this process before its end, such as a damaged store; it may be resumed."""
+        return self._engine.runs.failure(run_id)
 
     def last_entry(self, run_id: str) -> int:
         """The number of the last entry of a run's log, as far as it has come."""

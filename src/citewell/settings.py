@@ -292,6 +292,27 @@ def setting_fields() -> tuple[Field[Any], ...]:
     return tuple(entry for entry in fields(Settings) if "env" in entry.metadata)
 
 
+SETTINGS_BY_NAME: Mapping[str, Field[Any]] = {entry.name: entry for entry in setting_fields()}
+
+
+def checked_value(name: str, value: Any) -> Any:
+    """The value of a setting as `citewell.toml` has it; BadInput where it is none."""
+    entry = SETTINGS_BY_NAME[name]
+    parsed = _parse(entry, value, name)
+    if entry.metadata["between"] is not None:
+        _check_between(entry, parsed)
+    return parsed
+
+
+def shown_value(name: str, value: Any) -> str:
+    """The value of a setting as it may be shown: of a secret, that it is set."""
+    from citewell.text.masking import Masker
+
+    if SETTINGS_BY_NAME[name].metadata["secret"] and value and "://" not in str(value):
+        return "set"
+    return _shown(str(value), Masker(()))
+
+
 def _check_between(entry: Field[Any], value: float) -> None:
     low, high = entry.metadata["between"]
     if not low <= value <= high:
