@@ -334,7 +334,7 @@ def test_a_model_writes_from_pages_and_is_asked_no_more_often(
     def script(request: ModelRequest) -> Reply:
         if "Reply with one JSON array" in request.prompt:
             return says(json.dumps(topics))
-        found = re.search(r"^\[(\d+\.\d+)\] [^\n]*first lit in 187[14]", request.prompt, re.MULTILINE)
+        found = re.search(r"^\[(\d+\.\d+)\] The Halvard light was first lit in 187[14]", request.prompt, re.MULTILINE)
         if found is None:
             return says("")
         year = re.search(r"first lit in (\d+)", found[0])

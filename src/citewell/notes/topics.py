@@ -105,6 +105,8 @@ _OF_ONESELF = re.compile(
     r"|[Nn]otre|[Nn]os)\b"
 )
 _WEB_WORDS = 12
+# How much of a topic that a model named must stand in a heading or question for that to be asked.
+_NAMED_SO = 0.4
 _WIKI = re.compile(r"[^\[\]|#^]{2,80}")
 
 
@@ -130,9 +132,7 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
     """At most ten topics, in the order of the note."""
     text = note.expanded[:MAX_NOTE_CHARS]
     passages = passages_of(_as_source(note.title, text))
-    # Notes of other languages quote English too.
-    language = detect_language(text)
-    leaning = tuple(pattern for name, pattern in _LEANS.items() if name in ("en", language))
+    leaning = _leaning(text)
     found = [
         *_asked(passages, leaning),
         *_claimed(passages),
@@ -168,6 +168,12 @@ def _candidate(text: str, context: str, kind: TopicType, place: int, rank: int) 
     stems = content_stems(shown)
     if stems and len(shown) <= MAX_TOPIC_CHARS:
         yield _Candidate(NoteTopic(shown, plain(context)[:MAX_TOPIC_CHARS], kind), place, rank, stems)
+
+
+def _leaning(text: str) -> tuple[re.Pattern[str], ...]:
+    # Notes of other languages quote English too.
+    language = detect_language(text)
+    return tuple(pattern for name, pattern in _LEANS.items() if name in ("en", language))
 
 
 def _leans_on(text: str, leaning: Sequence[re.Pattern[str]]) -> bool:
@@ -277,3 +283,24 @@ def web_query_of(topic: NoteTopic, topics: Sequence[NoteTopic], title: str) -> s
     if _OF_ONESELF.search(named):
         return ""
     return next(iter(distinct((" ".join(named.split()[:_WEB_WORDS]),), 1)), "")
+
+
+def model_topic_queries(topics: Sequence[NoteTopic], note: NoteText, focus: str | None) -> tuple[str, ...]:
+    """What the web is asked for topics that a model named: for each the nearest heading or question, as it stands.
+
+    The model has read the whole note, so no word of its own leaves. Empty where nothing in the note is called so.
+    """
+    text = note.expanded[:MAX_NOTE_CHARS]
+    passages, leaning = passages_of(_as_source(note.title, text)), _leaning(text)
+    named = [*_asked(passages, leaning), *_headed(passages, leaning), *_titled(note)]
+    if focus:
+        named += _candidate(focus[:MAX_TOPIC_CHARS], "", "concept", -2, -1)
+    own = [one.topic for one in named]
+    asked = [(one, query) for one in named if (query := web_query_of(one.topic, own, note.title))]
+    queries: list[str] = []
+    for topic in topics:
+        wanted = content_stems(topic.topic)
+        near = [(one, query) for one, query in asked if len(one.stems & wanted) > _NAMED_SO * len(wanted)]
+        near.sort(key=lambda pair: (-len(pair[0].stems & wanted), len(pair[0].stems), pair[0].place))
+        queries.append(near[0][1] if near else "")
+    return tuple(queries)

@@ -42,7 +42,7 @@ from citewell.notes.composing import TopicFindings
 from citewell.notes.findings import MOST_FINDINGS
 from citewell.notes.merging import by_topic, held, merge_findings, related_keys
 from citewell.notes.prompting import TOPICS_TOKENS, topics_request, write_request
-from citewell.notes.topics import query_of, web_query_of
+from citewell.notes.topics import model_topic_queries, query_of, web_query_of
 from citewell.readers.written_sections import HEADING
 from citewell.runner import budgets
 from citewell.runner.actions import (
@@ -181,15 +181,16 @@ def _chosen(state: RunState, topics: tuple[NoteTopic, ...], error: str, action: 
         return _topics(state, error)
     if error:
         return _stopped(state, Failure("plan", "bad_reply", f"The model's topics could not be read: {error}."))
-    title = _note(state).title
-    named = {query_of(topic, title): topic for topic in topics[:MAX_TOPICS]}
+    note, by_model = _note(state), isinstance(action, ReadTopics)
+    named = {query_of(topic, note.title): topic for topic in topics[:MAX_TOPICS]}
     chosen = tuple(named.values())
-    is_asked = state.web is not None
-    work = tuple(
-        TopicWork(topic, query, asked=web_query_of(topic, chosen, title) if is_asked else "")
-        for query, topic in named.items()
-    )
-    decision = TopicsChosen(chosen, "model" if isinstance(action, ReadTopics) else "engine")
+    asked: tuple[str, ...] = ("",) * len(chosen)
+    if state.web is not None and by_model:
+        asked = model_topic_queries(chosen, note, _task(state).focus)
+    elif state.web is not None:
+        asked = tuple(web_query_of(topic, chosen, note.title) for topic in chosen)
+    work = tuple(TopicWork(topic, query, asked=sent) for (query, topic), sent in zip(named.items(), asked, strict=True))
+    decision = TopicsChosen(chosen, "model" if by_model else "engine")
     return _advance(replace(state, note=replace(state.note, work=work))).after(decision)
 
 
