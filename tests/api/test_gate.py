@@ -151,6 +151,10 @@ def test_what_is_no_request_gets_the_same_envelope_and_headers(server: RunningSe
     assert server.get("/api/health").status == 200
 
 
+@pytest.mark.attack("W1")
+@pytest.mark.attack("W2")
+@pytest.mark.attack("W8")
+@pytest.mark.attack("A4")
 def test_a_mounted_app_stands_behind_the_same_gate(data: Path) -> None:
     """What hangs under a path of its own (MCP, the page) is checked and gets the headers like everything else."""
     with Citewell(data) as cw:

@@ -80,6 +80,7 @@ def test_a_restored_folder_gives_the_same_answers_and_replays_the_same_run(
     other.close()
 
 
+@pytest.mark.attack("X1")
 def test_secrets_of_the_settings_are_left_out_and_named(corpus: Engine, run: RunResult, tmp_path: Path) -> None:
     report = corpus.backup(tmp_path / "all.zip")
     assert report.secrets_left_out == ("model_api_key", "prices", "searxng_url")
@@ -101,6 +102,7 @@ def test_settings_survive_any_text(corpus: Engine, tmp_path: Path) -> None:
         assert tomllib.loads(archive.read("citewell.toml").decode("utf-8")) == {"model": value}
 
 
+@pytest.mark.attack("X3")
 def test_a_backup_is_for_its_owner_alone_and_leaves_nothing_beside_it(corpus: Engine, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     corpus.backup(tmp_path / "out" / "all.zip")
