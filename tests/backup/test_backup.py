@@ -94,6 +94,7 @@ def test_the_reply_of_a_planning_model_is_restored_with_its_trace(corpus: Engine
     assert (tmp_path / "other" / str(result.trace_path) / "planner-output.txt").read_text("utf-8") == "no plan"
 
 
+@pytest.mark.attack("X1")
 def test_secrets_of_the_settings_are_left_out_and_named(corpus: Engine, run: RunResult, tmp_path: Path) -> None:
     report = corpus.backup(tmp_path / "all.zip")
     assert report.secrets_left_out == ("model_api_key", "prices", "searxng_url")
@@ -115,6 +116,7 @@ def test_settings_survive_any_text(corpus: Engine, tmp_path: Path) -> None:
         assert tomllib.loads(archive.read("citewell.toml").decode("utf-8")) == {"model": value}
 
 
+@pytest.mark.attack("X3")
 def test_a_backup_is_for_its_owner_alone_and_leaves_nothing_beside_it(corpus: Engine, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     corpus.backup(tmp_path / "out" / "all.zip")

@@ -82,6 +82,7 @@ def test_a_full_database_undoes_the_batch_and_the_same_engine_goes_on_when_there
         assert_sound(engine)
 
 
+@pytest.mark.attack("D4")
 @pytest.mark.slow
 def test_a_disk_with_no_room_for_the_database_gets_none(tmp_path: Path) -> None:
     """Creation fails whole: no half-made file, no leftovers, and the next command creates it."""

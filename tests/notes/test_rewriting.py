@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
 import struct
 import subprocess
@@ -238,6 +239,20 @@ def test_links_pipes_and_second_names_are_refused(rewriter: NoteRewriter, vault:
 
 
 @pytest.mark.attack("V2")
+def test_a_device_or_a_socket_is_refused_and_nobody_waits(rewriter: NoteRewriter, vault: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(vault / "socket.md"))
+        with pytest.raises(BadInput):
+            rewriter.rewrite(NotePlace(str(vault), "socket.md"), add("new"))
+    try:
+        os.mknod(vault / "device.md", stat.S_IFCHR | 0o600, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    with pytest.raises(BadInput):
+        rewriter.rewrite(NotePlace(str(vault), "device.md"), add("new"))
+
+
+@pytest.mark.attack("V2")
 @pytest.mark.parametrize("swap", ["link", "folder", "hard"])
 def test_a_link_that_takes_the_notes_place_meanwhile_leads_nowhere(
     rewriter: NoteRewriter, place: NotePlace, vault: Path, tmp_path: Path, swap: str
@@ -336,7 +351,7 @@ class FailingDisk(Disk):
 
 @pytest.mark.attack("V9")
 @pytest.mark.attack("V10")
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EIO, errno.EFBIG])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EIO, errno.EFBIG, errno.EROFS])
 @pytest.mark.parametrize("unnamed", [True, False])
 def test_an_error_at_any_step_leaves_the_old_note_or_the_new_one(
     tmp_path: Path, place: NotePlace, vault: Path, code: int, unnamed: bool

@@ -113,6 +113,7 @@ def test_replay_does_not_need_the_corpus(corpus: Engine, tmp_path: Path) -> None
     clean.close()
 
 
+@pytest.mark.attack("T5")
 @pytest.mark.slow
 def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus: Engine, tmp_path: Path) -> None:
     _, result = ask(corpus)
@@ -135,6 +136,7 @@ def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus:
         }
 
 
+@pytest.mark.attack("T6")
 def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> None:
     events, result = ask(corpus)
     database = sqlite_runs(corpus).database

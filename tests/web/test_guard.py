@@ -344,6 +344,16 @@ def test_bodies_without_end_and_lengths_that_lie(site: Origin) -> None:
 
 
 @pytest.mark.attack("B3")
+def test_chunks_of_one_byte_are_read_or_cut_within_the_limits(site: Origin) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+    site.pages["/some"] = raw(head, b"1\r\na\r\n" * 20_000, b"0\r\n\r\n")
+    site.pages["/many"] = raw(head, b"1\r\na\r\n" * 200_000, b"0\r\n\r\n")
+    guard = out_there(site, "site.test")
+    assert get(guard, f"http://site.test:{site.port}/some").body == b"a" * 20_000
+    assert refused(guard, f"http://site.test:{site.port}/many", max_bytes=100_000).problem == "too_large"
+
+
+@pytest.mark.attack("B3")
 @pytest.mark.parametrize("every", [0.02, 1.0])
 def test_a_byte_now_and_then_runs_into_the_deadline_of_the_whole(every: float, site: Origin) -> None:
     site.pages["/drip"] = dripping(every)

@@ -508,6 +508,7 @@ class RunService(RunRecords):
     def _ended(self, execution: _Execution) -> None:
         with self._lock:
             self._running.pop(execution.run_id, None)
+            self._ended_last = execution.run_id
             if execution.is_in_memory:
                 self._in_memory[execution.run_id] = execution
                 while len(self._in_memory) > _KEPT_IN_MEMORY:

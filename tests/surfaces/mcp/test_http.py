@@ -146,6 +146,7 @@ def test_a_foreign_page_is_refused(port: int, headers: dict[str, str], status: i
         connection.close()
 
 
+@pytest.mark.attack("C8")
 def test_a_body_that_is_too_large_or_no_message_is_refused(port: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:

@@ -181,10 +181,9 @@ def _chosen(state: RunState, topics: tuple[NoteTopic, ...], error: str, action: 
         return _topics(state, error)
     if error:
         return _stopped(state, Failure("plan", "bad_reply", f"The model's topics could not be read: {error}."))
-    title = _note(state).title
+    title, by_model = _note(state).title, isinstance(action, ReadTopics)
     named = {query_of(topic, title): topic for topic in topics[:MAX_TOPICS]}
     chosen = tuple(named.values())
-    by_model = isinstance(action, ReadTopics)
 
     def asked(topic: NoteTopic) -> str:
         """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""

@@ -30,6 +30,7 @@ from citewell.runner.actions import (
 from citewell.runner.playbooks.web_reading import ATTEMPTS_A_READ, LEAST_SECONDS, SHARE_OF_TIME, name_of, same_as
 from citewell.runner.report_state import FamilyFailure, FoundPage, QueryWork, ReportProgress
 from citewell.runner.state import RunState
+from citewell.text.secrets import kinds_of_secrets
 
 HITS_A_QUERY = 8
 _SEARCH_SECONDS = 10.0
@@ -83,9 +84,11 @@ def _look_up(state: RunState, work: QueryWork) -> Retrieve | ReadGiven:
 def _wanted(progress: ReportProgress, task: ReportTask) -> Iterator[tuple[Family, str, int]]:
     """The searches outside, sub-query by sub-query, so that each is asked of every provider before the next.
 
-    What was taken from the user's own documents is never sent to anybody.
+    What was taken from the user's own documents is never sent to anybody, nor what looks like a key or a password.
     """
-    for work in (one for one in progress.work if not one.sub_query.places):
+    for work in progress.work:
+        if work.sub_query.places or kinds_of_secrets(work.sub_query.query):
+            continue
         for use in task.families:
             for provider in use.providers:
                 yield use.family, provider, work.index
@@ -98,7 +101,7 @@ def _search(state: RunState, provider: str, work: QueryWork) -> SearchWeb:
 
 
 def _asked(work: QueryWork) -> str:
-    """What a provider is asked: the sub-query, and nothing else of the brief."""
+    """What a provider is asked: the sub-query alone."""
     return work.sub_query.query[:_MOST_QUERY_CHARS]
 
 
