@@ -35,7 +35,7 @@ __all__ = ["Engine", "PackOptions", "SystemClock", "open_engine"]
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
     from citewell.domain.answers import Likeness
-    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
     from citewell.domain.briefs import ReportTask, StrategyStage
     from citewell.domain.chat import ChatModel
     from citewell.domain.corpus_port import CorpusStore
@@ -205,7 +205,8 @@ class Engine:
         from citewell.notes.rewriting import NoteRewriter
         from citewell.notes.vault import NoteVault
 
-        return NoteVault(self.corpus, NoteRewriter(self.settings.data_dir, self._clock))
+        private = (self.settings.data_dir,)
+        return NoteVault(self.corpus, NoteRewriter(self.settings.data_dir, self._clock), private)
 
     @cached_property
     def web(self) -> WebAccess:
@@ -222,8 +223,17 @@ class Engine:
         if model not in self._chats:
             # With no model set, the key is meant for the one that is chosen now.
             settings = replace(self.settings, model=model) if self.settings.model == EXTRACTIVE else self.settings
-            self._chats[model] = open_chat(settings)
+            self._chats[model] = self._limited(open_chat(settings))
         return self._chats[model]
+
+    def _limited(self, model: ChatModel) -> ChatModel:
+        """A model under the ceiling for all calls of a day, where one is set."""
+        if not self.settings.max_cost_usd_day:
+            return model
+        from citewell.recording.opening import spending_beside
+        from citewell.runner.day_limit import DayLimited
+
+        return DayLimited(model, lambda: spending_beside(self.run_store), self.settings.max_cost_usd_day, self._clock)
 
     @cached_property
     def _masker(self) -> Masker:
@@ -754,13 +764,53 @@ class Engine:
         focus: str | None = None,
         dry_run: bool = False,
         base: Path | None = None,
+        only_known: bool = False,
+        claims: bool | None = None,
+        web_queries: Sequence[str] | None = None,
         surface: Surface = "note",
         models: ModelChoice | None = None,
         max_cost_usd: float | None = None,
     ) -> str:
-        """Begin research for a note, in a recorded run that writes its section; returns the id of the run."""
+        """Begin research for a note, in a recorded run that writes its section; returns the id of the run.
+
+        With `only_known` the note must be in the corpus (`NoteVault.known_place`). `claims` lets the web be asked for
+        what the note states too (None: as it is set), `web_queries` for nothing but what is among them.
+        """
+        request = self._note_request(
+            path, depth, focus, dry_run, base, only_known, claims, web_queries, surface, models, max_cost_usd
+        )
+        self._permit_run(request)
+        return self.runs.start(request)
+
+    def preview_note(
+        self,
+        path: str,
+        *,
+        depth: NoteDepth = "shallow",
+        focus: str | None = None,
+        base: Path | None = None,
+        claims: bool | None = None,
+    ) -> EgressPreview:
+        """What research for a note would send, to whom, before it does."""
+        return self.web.preview(self._note_request(path, depth, focus, True, base, False, claims))
+
+    def _note_request(
+        self,
+        path: str,
+        depth: NoteDepth,
+        focus: str | None,
+        dry_run: bool,
+        base: Path | None,
+        only_known: bool,
+        claims: bool | None,
+        agreed: Sequence[str] | None = None,
+        surface: Surface = "note",
+        models: ModelChoice | None = None,
+        max_cost_usd: float | None = None,
+    ) -> RunRequest:
         from citewell.domain.notes import NoteTask
         from citewell.domain.runs import ModelChoice
+        from citewell.notes.topics import web_queries
         from citewell.runner.requests import Asked
         from citewell.text.canonical import canonicalize
 
@@ -768,15 +818,25 @@ class Engine:
             raise BadInput(f"The depth is '{depth}'.", fix="Choose shallow or deep.")
         if focus is not None:
             focus = self._masker.mask(canonicalize(check_question(focus)))
-        place = self.notes.place(path, base)
+        place = self.notes.known_place(path) if only_known else self.notes.place(path, base)
         task = NoteTask(place.root, place.path, self._clock.now()[:10], depth, focus, dry_run)
-        self.notes.read(task)
+        note = self.notes.read(task)
+        with_claims = self.settings.note_claims_to_web if claims is None else claims
+        queries = tuple(
+            query
+            for query in web_queries(note, focus, with_claims=with_claims)
+            if self._masker.mask(query) == query and (agreed is None or query in agreed)
+        )
         chosen = models or ModelChoice(model=self.settings.research_model or None, max_cost_usd=max_cost_usd)
         window = PackOptions(max_chars_per_doc=2_000 if depth == "deep" else None)
-        asked = Asked(f"Research for {place.path}", window, surface=surface, profile="note", note=task)
-        request = self._requests.request(replace(asked, models=replace(chosen, planner=False)))
-        self._permit_run(request)
-        return self.runs.start(request)
+        asked = Asked(
+            f"Research for {place.path}",
+            window,
+            surface=surface,
+            profile="note",
+            note=replace(task, web_queries=queries),
+        )
+        return self._requests.request(replace(asked, models=replace(chosen, planner=False)))
 
     # Reports
 
@@ -839,12 +899,19 @@ class Engine:
 
     def _permit_run(self, request: RunRequest) -> None:
         """Whether a run may be begun, and may ask the world outside, where it would."""
+        self.corpus  # noqa: B018  a damaged one is refused here, before there is a run that could not go on
         self._permit("research:run", f"answer “{request.question[:80]}” in a recorded run")
         providers = request.web.providers if request.web is not None else ()
+        what = ", and read the pages they find"
         if request.report is not None:
             providers = tuple(name for use in request.report.families for name in use.providers)
+        elif request.note is not None and request.note.web_queries is not None:
+            queries = request.note.web_queries
+            providers = providers if queries else ()
+            read = what if request.note.depth == "deep" else ""
+            what = f" for {', '.join(f'“{query}”' for query in queries)}{read}"
         if providers:
-            self._permit("external_data:request", f"ask {', '.join(providers)}, and read the pages they find")
+            self._permit("external_data:request", f"ask {', '.join(providers)}{what}")
 
     def _permit(self, action: ActionClass, what: str) -> None:
         from citewell.domain.policy import Permission, permit
@@ -891,7 +958,9 @@ class Engine:
         """Open and import what the first question would otherwise wait for."""
         from citewell.synthesis import answerability, extract, verify  # noqa: F401
 
-        self.runs.latest(1)
+        self.runs  # noqa: B018
+        if self._has_runs():
+            self.run_store.latest(1)
         self._requests  # noqa: B018
         for model in dict.fromkeys((self.settings.model, self.settings.planner_model)):
             if model not in ("", "extractive"):
@@ -1060,18 +1129,23 @@ class Engine:
             report = move_runs(shared, gathered, self._clock, with_executed=True)
         return tuple(Problem(f"run {left.run_id}", left.reason) for left in report.left)
 
-    def restore(self, archive: Path, *, force: bool = False) -> RestoreReport:
-        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
+    def restore(
+        self, archive: Path, *, force: bool = False, accept: AcceptSettings = lambda changes: False
+    ) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside.
+
+        Settings that send data elsewhere or permit more than now are put in place where `accept` says so.
+        """
         from citewell.backup.restoring import restore_backup
 
         self.close()
-        return restore_backup(archive, self.settings.data_dir, self._clock, force=force)
+        return restore_backup(archive, self.settings.data_dir, self._clock, force=force, accept=accept)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
         from citewell.diagnosis import examine
 
-        return examine(self.settings, self._open_corpus, self._open_runs)
+        return examine(self.settings, self._open_corpus, self._open_runs, self._clock.now()[:10])
 
 
 def pack_of(result: RunResult) -> ResearchPack:

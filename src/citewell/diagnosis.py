@@ -27,6 +27,7 @@ from citewell.models.minilm import minilm_id
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
+from citewell.recording.opening import spending_beside
 from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings, unused_settings, view_settings
 from citewell.version import __version__
@@ -48,7 +49,7 @@ _READERS = (
 )
 
 
-def examine(settings: Settings, open_corpus: OpenCorpus, open_runs: OpenRuns) -> DoctorReport:
+def examine(settings: Settings, open_corpus: OpenCorpus, open_runs: OpenRuns, today: str) -> DoctorReport:
     """Look at everything a user may have to put right."""
     checks = (
         *_platform(),
@@ -58,6 +59,7 @@ def examine(settings: Settings, open_corpus: OpenCorpus, open_runs: OpenRuns) ->
         *_readers(),
         *_ocr(),
         *_model(settings),
+        *_guarded("models: spent today", _spent_today(settings, open_runs, today)),
         *_guarded("semantic lane", _lanes(settings, open_corpus)),
         *_unused(settings),
     )
@@ -80,7 +82,8 @@ def _data_folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", "missing", f"{folder} does not exist yet", "It is made by the first 'citewell add'.")
         return
     if not os.access(folder, os.W_OK):
-        yield Check("data folder", "error", f"{folder} is not writable", "Change its permissions or use --data-dir.")
+        detail = f"{folder} is not writable: what is in it can be searched and read, and nothing can be added"
+        yield Check("data folder", "error", detail, "Change its permissions or use --data-dir.")
         return
     free = shutil.disk_usage(folder).free
     if free < _LOW_DISK_BYTES:
@@ -248,6 +251,21 @@ def _endpoint(what: str, model: str, settings: Settings) -> Iterator[Check]:
         where = {"setting": "as you set it", "catalogue": "by the catalogue", "local": "a local model"}[price.source]
         figures = f"{price.input_usd:g}/{price.output_usd:g} USD for a million tokens in/out"
         yield Check(f"{what}: price", "ok", f"{figures}, {where}")
+
+
+def _spent_today(settings: Settings, open_runs: OpenRuns, today: str) -> Iterator[Check]:
+    """How much of the ceiling for a day is taken, where one is set."""
+    limit = settings.max_cost_usd_day
+    if not limit:
+        return
+    spent = 0.0
+    if settings.database_url or settings.runs_path.exists():
+        store = open_runs()
+        try:
+            spent = spending_beside(store).spent(today) / 1e9
+        finally:
+            store.close()
+    yield Check("models: spent today", "ok", f"{spent:.6g} of {limit:g} USD on {today} (UTC)")
 
 
 def _reachable(what: str, endpoint: Endpoint) -> Check:

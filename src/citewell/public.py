@@ -21,12 +21,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.app import Engine, PackOptions, open_engine
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.queries import Filters, checked_filters
 from citewell.settings import Settings, load_settings, setting_fields
 
 if TYPE_CHECKING:
-    from citewell.domain.backups import BackupReport, RestoreReport
+    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
     from citewell.domain.briefs import StrategyStage
     from citewell.domain.documents import ContentMode, SourceType
     from citewell.domain.events import RunEvent
@@ -220,13 +220,16 @@ class Citewell:
         focus: str | None = None,
         dry_run: bool = False,
         max_cost: float | None = None,
+        claims: bool | None = None,
+        web_queries: Sequence[str] | None = None,
         from_here: bool = True,
         surface: Surface | None = None,
     ) -> str:
         """Begin research for a note, and return the id of the run, which writes the section at its end.
 
-        A path is taken from the working directory, or as one below an added folder; with `from_here` off only so.
-        `max_cost` is a ceiling in USD on what models may cost: at it, passages are quoted instead.
+        A path is taken from the working directory, or as one below an added folder; with `from_here` off only so, and
+        the note must be in the corpus. `max_cost` is a ceiling in USD on what models may cost: at it, passages are
+        quoted instead. The web is asked for what `preview_note` shows, `web_queries` leaves only what is among them.
         """
         return self._engine.start_note(
             str(path),
@@ -234,9 +237,21 @@ class Citewell:
             focus=focus,
             dry_run=dry_run,
             max_cost_usd=max_cost,
+            claims=claims,
+            web_queries=web_queries,
             base=Path.cwd() if from_here else None,
+            only_known=not from_here,
             surface=surface or self._surface,
         )
+
+    def preview_note(
+        self, path: Place, *, depth: NoteDepth = "shallow", focus: str | None = None, claims: bool | None = None
+    ) -> EgressPreview:
+        """What research for a note would send, and to whom. Nothing is sent and nothing is recorded.
+
+        `claims` asks the web for what the note states and links to as well; None: as CITEWELL_NOTE_CLAIMS_TO_WEB says.
+        """
+        return self._engine.preview_note(str(path), depth=depth, focus=focus, base=Path.cwd(), claims=claims)
 
     def note_result(self, run_id: str) -> NoteResult:
         """What a run about a note came to; raises what made it fail, and then the note is as it was."""
@@ -479,9 +494,16 @@ class Corpus:
         """Everything of the data folder in one file, without secrets."""
         return self._engine.backup(Path(target), force=force)
 
-    def restore(self, archive: Place, *, force: bool = False) -> RestoreReport:
-        """Put what a backup holds in the place of the data folder; what was there is kept aside."""
-        return self._engine.restore(Path(archive), force=force)
+    def restore(
+        self, archive: Place, *, force: bool = False, accept_settings: bool | AcceptSettings = False
+    ) -> RestoreReport:
+        """Put what a backup holds in the place of the data folder; what was there is kept aside.
+
+        Settings that send data elsewhere or permit more than now are left out unless they are accepted:
+        `accept_settings` is True, or a function that is given them and says so.
+        """
+        accept = accept_settings if callable(accept_settings) else lambda changes: bool(accept_settings)
+        return self._engine.restore(Path(archive), force=force, accept=accept)
 
 
 class Runs:
@@ -520,6 +542,10 @@ class Runs:
     def status(self, run_id: str) -> RunStatus:
         """How a run stands."""
         return self._engine.runs.status(run_id)
+
+    def failure(self, run_id: str) -> CitewellError | None:
+        """Why a run stopped in this process before its end, such as a damaged store; it may be resumed."""
+        return self._engine.runs.failure(run_id)
 
     def last_entry(self, run_id: str) -> int:
         """The number of the last entry of a run's log, as far as it has come."""

@@ -130,6 +130,11 @@ class Settings:
         "whether names that stand in your own documents may go into queries of the web",
         False,
     )
+    note_claims_to_web: bool = _setting(
+        "CITEWELL_NOTE_CLAIMS_TO_WEB",
+        "whether `note` asks the web for what a note states and links to, and not only for its headings and questions",
+        False,
+    )
     web_allow: str = _setting("CITEWELL_WEB_ALLOW", "comma list of sites; only they are read, where any is named", "")
     web_deny: str = _setting("CITEWELL_WEB_DENY", "comma list of sites that are never read", "")
     max_file_mb: int = _setting("CITEWELL_MAX_FILE_MB", "size in MB above which a file is left out (at most 1000)", 100)
@@ -148,6 +153,12 @@ class Settings:
     )
     fetch_allow: str = _setting("CITEWELL_FETCH_ALLOW", "`host:port` list the fetch guard lets through", "")
     max_cost_usd: float = _setting("CITEWELL_MAX_COST_USD", "ceiling for one run in USD; 0: none set", 0.0)
+    max_cost_usd_day: float = _setting(
+        "CITEWELL_MAX_COST_USD_DAY",
+        "ceiling in USD for all runs of a day (UTC) together, in every process that shares their store; 0: none set",
+        0.0,
+        between=(0, 1_000_000),
+    )
     max_tokens: int = _setting(
         "CITEWELL_MAX_TOKENS",
         "ceiling for one run in tokens, prompts and output of all its models; 0: none set",
@@ -279,6 +290,27 @@ class Settings:
 def setting_fields() -> tuple[Field[Any], ...]:
     """The fields a user can set, in order; docs and `doctor` are made from them."""
     return tuple(entry for entry in fields(Settings) if "env" in entry.metadata)
+
+
+SETTINGS_BY_NAME: Mapping[str, Field[Any]] = {entry.name: entry for entry in setting_fields()}
+
+
+def checked_value(name: str, value: Any) -> Any:
+    """The value of a setting as `citewell.toml` has it; BadInput where it is none."""
+    entry = SETTINGS_BY_NAME[name]
+    parsed = _parse(entry, value, name)
+    if entry.metadata["between"] is not None:
+        _check_between(entry, parsed)
+    return parsed
+
+
+def shown_value(name: str, value: Any) -> str:
+    """The value of a setting as it may be shown: of a secret, that it is set."""
+    from citewell.text.masking import Masker
+
+    if SETTINGS_BY_NAME[name].metadata["secret"] and value and "://" not in str(value):
+        return "set"
+    return _shown(str(value), Masker(()))
 
 
 def _check_between(entry: Field[Any], value: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import re
 import socket
 import subprocess
@@ -54,6 +55,86 @@ def test_a_missing_empty_or_repeated_host_is_refused(server: RunningServer) -> N
     ):
         assert asked_as(server, lines) in (400, 421), lines
     assert asked_as(server, ours + ours) == 421
+
+
+# What stands behind the one port, beside the API itself: a stream, MCP, the page and a file of it.
+DOORS = ["/api/stats", "/api/runs/20260105T101500-0a1b2c3d/events", "/mcp", "/", "/icon.svg", "/assets"]
+
+
+def door_of(server: RunningServer, door: str) -> str:
+    """The path of a door; of the page's files, one that is there."""
+    if door != "/assets":
+        return door
+    found = re.search(r'"(/assets/[^"]+\.js)"', server.get("/").body.decode())
+    assert found
+    return found[1]
+
+
+@pytest.mark.attack("W1")
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_opens_to_a_foreign_missing_empty_or_repeated_host(server: RunningServer, door: str) -> None:
+    path, ours = door_of(server, door), f"Host: 127.0.0.1:{server.port}\r\n"
+    assert asked_as(server, ours, path) not in (400, 421)  # the control
+    for lines in (
+        f"Host: evil.example:{server.port}\r\n",
+        "",
+        "Host:\r\n",
+        ours + ours,
+        ours + "Host: evil.example\r\n",
+        "Host: evil.example\r\n" + ours,
+        f"Host: 127.0.0.1:{server.port}, evil.example\r\n",
+        f"Host: [::1]:{server.port}.evil.example\r\n",
+        f"Host: 127.0.0.1:{server.port}\r\nX-Forwarded-Host: evil.example\r\nHost: x\r\n",
+    ):
+        assert asked_as(server, lines, path) in (400, 421), (path, lines)
+
+
+@pytest.mark.attack("W2")
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_opens_to_a_foreign_origin(server: RunningServer, door: str) -> None:
+    path = door_of(server, door)
+    for method in ("GET", "POST"):
+        for origin in ("https://evil.example", "null", f"http://127.0.0.1:{server.port + 1}", "http://localhost"):
+            reply = server.ask(method, path, headers={"Origin": origin})
+            assert (reply.status, reply.code) == (403, "foreign_origin"), (method, path, origin)
+
+
+@pytest.mark.attack("C8")
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'"x"', b"{", b"[" * 10_000, b'{"a":' * 10_000, b"\xff\xfe"])
+def test_what_is_no_message_is_refused_at_the_door_for_agents(server: RunningServer, body: bytes) -> None:
+    accepted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    assert 400 <= server.post("/mcp", body, headers=accepted).status < 500
+    assert server.get("/api/health").status == 200
+
+
+@pytest.mark.attack("C8")
+def test_a_message_of_a_hundred_megabytes_is_refused_at_the_door_for_agents(server: RunningServer) -> None:
+    accepted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    whole = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"a" * 100_000_000 + b'"}'
+    in_chunks = (b"a" * 1_000_000 for _ in range(100))
+    for body in (whole, in_chunks):
+        assert server.post("/mcp", body, headers=accepted).status == 413
+    assert server.get("/api/health").status == 200
+
+
+@pytest.mark.attack("V3")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("..", "../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e%2f%2e%2e", "..%5c..%5cx", "%00", "a%00b"),
+        *("20260105T101500-0a1b2c3d%2f..", "20260105T101500-0a1b2c3d%00.md", "~", "%ff", "last%2f..", "x" * 5_000),
+    ],
+)
+def test_a_run_id_that_is_none_leads_nowhere(server: RunningServer, name: str) -> None:
+    before = sorted(path.name for path in server.data.parent.iterdir())
+    for path in (f"/api/runs/{name}", f"/api/runs/{name}/events", f"/api/runs/{name}/export?format=zip"):
+        reply = server.get(path)
+        # A name that climbs may come out at another route of ours: it is never a run, a file or an error of the server.
+        assert 400 <= reply.status < 500 or (".." in name and "/" in name), (path, reply.status)
+        assert b"root:" not in reply.body
+    for action in ("cancel", "finish", "resume", "replay"):
+        assert 400 <= server.post(f"/api/runs/{name}/{action}", {}).status < 500
+    assert sorted(path.name for path in server.data.parent.iterdir()) == before
 
 
 def test_every_name_of_this_machine_is_ours(server: RunningServer) -> None:
@@ -151,6 +232,10 @@ def test_what_is_no_request_gets_the_same_envelope_and_headers(server: RunningSe
     assert server.get("/api/health").status == 200
 
 
+@pytest.mark.attack("W1")
+@pytest.mark.attack("W2")
+@pytest.mark.attack("W8")
+@pytest.mark.attack("A4")
 def test_a_mounted_app_stands_behind_the_same_gate(data: Path) -> None:
     """What hangs under a path of its own (MCP, the page) is checked and gets the headers like everything else."""
     with Citewell(data) as cw:
@@ -186,6 +271,23 @@ def test_without_a_token_it_does_not_start_where_others_reach_it(served_data: Pa
     done = serve_once(served_data, "--host", host)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--token-file" in done.stderr
+
+
+@pytest.mark.attack("W1")
+@pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
+@pytest.mark.parametrize("host", ["127.0.0.2", "LocalHost", "127.1", "0:0:0:0:0:0:0:1"])
+def test_the_address_that_is_printed_answers_however_the_loopback_is_spelt(served_data: Path, host: str) -> None:
+    with running_server(served_data, "--host", host) as running:
+        address = running.url.removeprefix("http://")
+        connection = http.client.HTTPConnection(host, running.port, timeout=60)
+        try:
+            for shown, status in ((address, 200), (f"evil.example:{running.port}", 421)):
+                connection.request("GET", "/api/health", headers={"Host": shown})
+                answer = connection.getresponse()
+                answer.read()
+                assert answer.status == status, shown
+        finally:
+            connection.close()
 
 
 @pytest.mark.attack("A1")

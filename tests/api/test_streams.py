@@ -347,6 +347,7 @@ def test_killed_it_leaves_runs_that_the_next_server_shows_and_resumes(data: Path
             assert server.post(f"/api/runs/{run_id}/replay", {}).json["identical"]
 
 
+@pytest.mark.attack("D8")
 @pytest.mark.slow
 def test_any_process_streams_any_run(data: Path) -> None:
     """One server executes it, the other streams it while it goes on, and asks it to end."""

@@ -18,6 +18,8 @@ from citewell.domain.errors import BadInput, NotFound, StoreUnusable
 from citewell.domain.runs import RunResult
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add, sqlite_corpus
+from runner.scripted_runs import plans
+from support.model_server import ScriptedModelServer
 
 NOTES: dict[str, str | bytes] = {
     "Lamp.md": "# Lamp\n\nThe lamp was lit in 1859. See [[Oil]].\n",
@@ -80,6 +82,19 @@ def test_a_restored_folder_gives_the_same_answers_and_replays_the_same_run(
     other.close()
 
 
+def test_the_reply_of_a_planning_model_is_restored_with_its_trace(corpus: Engine, tmp_path: Path) -> None:
+    with ScriptedModelServer(plans("no plan")) as server:
+        settings = Settings(corpus.settings.data_dir, planner_model="openai:m", model_base_url=server.base_url)
+        planning = Engine(settings, SteadyClock())
+        result = planning.runs.wait(planning.start_research("When was the lamp lit?"))
+        planning.backup(tmp_path / "all.zip")
+        planning.close()
+    other = fresh(tmp_path / "other")
+    assert other.restore(tmp_path / "all.zip").traces == 1
+    assert (tmp_path / "other" / str(result.trace_path) / "planner-output.txt").read_text("utf-8") == "no plan"
+
+
+@pytest.mark.attack("X1")
 def test_secrets_of_the_settings_are_left_out_and_named(corpus: Engine, run: RunResult, tmp_path: Path) -> None:
     report = corpus.backup(tmp_path / "all.zip")
     assert report.secrets_left_out == ("model_api_key", "prices", "searxng_url")
@@ -101,6 +116,7 @@ def test_settings_survive_any_text(corpus: Engine, tmp_path: Path) -> None:
         assert tomllib.loads(archive.read("citewell.toml").decode("utf-8")) == {"model": value}
 
 
+@pytest.mark.attack("X3")
 def test_a_backup_is_for_its_owner_alone_and_leaves_nothing_beside_it(corpus: Engine, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     corpus.backup(tmp_path / "out" / "all.zip")

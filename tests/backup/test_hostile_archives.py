@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from citewell.app import Engine
+from citewell.database.sqlite import connect
 from citewell.domain.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable
 from citewell.settings import Settings
-from conftest import SteadyClock
+from conftest import SteadyClock, Write, add
 
 NOTES: dict[str, str | bytes] = {"Lamp.md": "# Lamp\n\nThe lamp was lit in 1859.\n"}
 Members = dict[str, bytes]
@@ -30,7 +32,7 @@ def archive(corpus: Engine, tmp_path: Path) -> Path:
     return path
 
 
-def forged(path: Path, change: Change, mode: int = stat.S_IFREG | 0o600) -> Path:
+def forged(path: Path, change: Change, mode: int = stat.S_IFREG | 0o600, packing: int = zipfile.ZIP_DEFLATED) -> Path:
     """The archive with something changed; sizes and hashes agree unless the change says otherwise."""
     with zipfile.ZipFile(path) as source:
         members = {name: source.read(name) for name in source.namelist()}
@@ -42,7 +44,7 @@ def forged(path: Path, change: Change, mode: int = stat.S_IFREG | 0o600) -> Path
         for name, content in members.items():
             info = zipfile.ZipInfo(name)
             info.external_attr = mode << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
+            info.compress_type = packing
             archive.writestr(info, content)
         archive.writestr("manifest.json", json.dumps({**manifest, "members": list(declared.values())}))
     return target
@@ -219,3 +221,114 @@ def test_what_is_no_file_is_refused_and_nobody_waits(tmp_path: Path) -> None:
         engine.restore(tmp_path / "nowhere.zip")
     with pytest.raises(CitewellError):
         engine.restore(tmp_path)
+
+
+FOREIGN = {
+    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON tags BEGIN DELETE FROM documents; END",
+    "a view": "CREATE VIEW evil AS SELECT * FROM documents",
+    "a table": "CREATE TABLE evil(x)",
+    "an index": "CREATE INDEX evil ON documents(source_type, title)",
+    "a virtual table": "CREATE VIRTUAL TABLE evil USING fts5(x)",
+    "a column": "ALTER TABLE documents ADD COLUMN evil TEXT DEFAULT 1",
+}
+
+
+def with_statement(content: bytes, folder: Path, statement: str) -> bytes:
+    """A database after somebody has changed its schema."""
+    path = folder / "changed.db"
+    path.write_bytes(content)
+    connection = connect(path)
+    connection.execute(statement)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+    connection.close()
+    changed = path.read_bytes()
+    path.unlink()
+    return changed
+
+
+@pytest.mark.attack("D5")
+@pytest.mark.parametrize("statement", FOREIGN.values(), ids=FOREIGN.keys())
+def test_a_database_with_a_schema_that_is_not_ours_is_refused(tmp_path: Path, archive: Path, statement: str) -> None:
+    def change(members: Members, manifest: dict[str, Any]) -> None:
+        with_member("corpus.db", with_statement(members["corpus.db"], tmp_path, statement))(members, manifest)
+
+    refuse(tmp_path, forged(archive, change), StoreUnusable, "what Citewell does not make")
+
+
+@pytest.mark.attack("D5")
+def test_a_trigger_of_ours_that_does_something_else_is_refused(tmp_path: Path, corpus: Engine) -> None:
+    assert len(corpus.runs.latest(1).runs) == 0
+    corpus.backup(tmp_path / "all.zip")
+
+    def change(members: Members, manifest: dict[str, Any]) -> None:
+        dropped = with_statement(members["runs.db"], tmp_path, "DROP TRIGGER events_are_append_only")
+        evil = "CREATE TRIGGER events_are_append_only AFTER INSERT ON events BEGIN DELETE FROM runs; END"
+        with_member("runs.db", with_statement(dropped, tmp_path, evil))(members, manifest)
+
+    refuse(tmp_path, forged(tmp_path / "all.zip", change), StoreUnusable, "trigger events_are_append_only")
+
+
+@pytest.mark.attack("D5")
+def test_a_folder_that_was_passed_on_with_a_foreign_trigger_is_not_used(corpus: Engine) -> None:
+    """The same check where nothing was restored: a data folder that somebody put in place by hand."""
+    data = corpus.settings.data_dir
+    corpus.close()
+    connection = connect(data / "corpus.db")
+    connection.execute(FOREIGN["a trigger"])
+    connection.close()
+    with pytest.raises(StoreUnusable, match="trigger evil"):
+        corpus.search("lamp")
+    assert {check.name: check.state for check in corpus.doctor().checks}["corpus"] == "error"
+
+
+@pytest.mark.attack("D5")
+def test_every_connection_trusts_no_schema_and_protects_its_own_tables(corpus: Engine) -> None:
+    connection = connect(corpus.settings.corpus_path)
+    try:
+        assert connection.pragma("trusted_schema") == 0
+        connection.execute("PRAGMA writable_schema = ON")
+        with pytest.raises(apsw.SQLError, match="may not be modified"):
+            connection.execute("UPDATE sqlite_schema SET sql = 'x'")
+        with pytest.raises(apsw.SQLError, match="may not be modified"):
+            connection.execute("DELETE FROM chunk_terms_data")
+    finally:
+        connection.close()
+
+
+@pytest.mark.attack("B7")
+def test_a_bomb_that_says_how_large_it_is_is_refused_before_anything_is_unpacked(tmp_path: Path, archive: Path) -> None:
+    """A member of a kind that is never large, and an archive of two gigabytes in a few kilobytes."""
+    large = with_member("chat-transcripts/bomb.md", b"\0" * 210_000_000)
+    refuse(tmp_path, forged(archive, large), BadInput, "at most 209,715,200 are taken")
+    settings = with_member("citewell.toml", b"#" * 1_000_001)
+    refuse(tmp_path, forged(archive, settings), BadInput, "at most 1,000,000 are taken")
+
+    def huge(members: Members, manifest: dict[str, Any]) -> None:
+        for number in range(20):
+            with_member(f"chat-transcripts/{number}.md", b"\0" * 60_000_000)(members, manifest)
+
+    refuse(tmp_path, forged(archive, huge), BadInput, "made to fill a disk")
+
+
+@pytest.mark.attack("B7")
+def test_a_member_packed_in_another_way_or_listed_twice_is_refused(tmp_path: Path, archive: Path) -> None:
+    for packing in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        refuse(tmp_path, forged(archive, lambda *_: None, packing=packing), BadInput, "not as its manifest says")
+    with zipfile.ZipFile(archive, "a") as twice, pytest.warns(UserWarning, match="Duplicate"):
+        twice.writestr("corpus.db", b"another")
+    refuse(tmp_path, archive, BadInput, "twice")
+
+
+def test_an_emptied_corpus_is_backed_up_without_what_was_removed_and_can_be_restored(
+    corpus: Engine, vault: Write, tmp_path: Path
+) -> None:
+    add(corpus, vault({f"{number}.md": f"# {number}\n\n{'Oil and lamp. ' * 4_000}" for number in range(30)}))
+    corpus.remove([str(tmp_path / "vault")])
+    corpus.backup(tmp_path / "emptied.zip")
+    with zipfile.ZipFile(tmp_path / "emptied.zip") as made:
+        assert made.getinfo("corpus.db").file_size < corpus.settings.corpus_path.stat().st_size / 2
+    other = Engine(Settings(data_dir=tmp_path / "other"), SteadyClock())
+    assert other.restore(tmp_path / "emptied.zip").documents == 0
+    assert other.corpus.check_integrity() == []
+    other.close()

@@ -7,6 +7,7 @@ is stored there as somebody with the file in hand could.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,11 +20,10 @@ import pytest
 from citewell.database.postgres import PostgresSessions
 from citewell.domain.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
 from citewell.domain.events import Entry, RunEvent
-from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunChoice, RunMark, RunStore
 from citewell.domain.runs import RunSummary
 from citewell.recording.log import verify_chain
-from citewell.recording.owners import new_token, this_process
+from citewell.recording.owners import lease_from, new_token, this_process
 from citewell.recording.postgres_store import PACKAGE, PostgresRuns
 from citewell.recording.store import SqliteRuns
 from support.postgres import Postgres
@@ -35,13 +35,14 @@ RUN = "20260101T000000-00000001"
 
 
 class SetClock:
-    """A clock that stands where it was set."""
+    """A clock that stands where it was set; `jumped` is by how much somebody set the one on the wall meanwhile."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.jumped = timedelta()
 
     def now(self) -> str:
-        moment = START + timedelta(seconds=self.seconds)
+        moment = START + self.jumped + timedelta(seconds=self.seconds)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def monotonic(self) -> float:
@@ -71,7 +72,7 @@ class Place(Protocol):
 class SqlitePlace:
     """Stores on one SQLite file. Of a process of this machine the system says whether it lives."""
 
-    def __init__(self, request: pytest.FixtureRequest, clock: Clock) -> None:
+    def __init__(self, request: pytest.FixtureRequest, clock: SetClock) -> None:
         self._path = request.getfixturevalue("tmp_path") / "runs.db"
         self._clock = clock
         self._opened: list[SqliteRuns] = []
@@ -100,14 +101,15 @@ class SqlitePlace:
 class PostgresPlace:
     """Stores on one database of a real PostgreSQL. Of every process only the lease says whether it lives."""
 
-    def __init__(self, request: pytest.FixtureRequest, clock: Clock) -> None:
+    def __init__(self, request: pytest.FixtureRequest, clock: SetClock) -> None:
         self._server: Postgres = request.getfixturevalue("postgres")
         self._url = self._server.new_database()
         self._clock = clock
         self._opened: list[PostgresRuns] = []
 
     def open(self) -> PostgresRuns:
-        store = PostgresRuns(PostgresSessions(self._url, PACKAGE), self._clock)
+        jumping = lambda: time.time() + self._clock.jumped.total_seconds()  # noqa: E731
+        store = PostgresRuns(PostgresSessions(self._url, PACKAGE, wall=jumping), self._clock)
         self._opened.append(store)
         return store
 
@@ -127,7 +129,10 @@ class PostgresPlace:
             store.close()
 
 
-PLACES: dict[str, Callable[[pytest.FixtureRequest, Clock], Place]] = {"sqlite": SqlitePlace, "postgres": PostgresPlace}
+PLACES: dict[str, Callable[[pytest.FixtureRequest, SetClock], Place]] = {
+    "sqlite": SqlitePlace,
+    "postgres": PostgresPlace,
+}
 
 
 @pytest.fixture
@@ -321,6 +326,28 @@ def test_a_process_on_another_host_is_trusted_until_its_lease_runs_out(store: Ru
     store.renew([away], "2026-01-01T00:02:00.000Z")  # too late: it holds nothing any more
     with pytest.raises(LeaseLost):
         store.append(RUN, [stage()], AT, away)
+
+
+@pytest.mark.attack("T4")
+@pytest.mark.parametrize("years", [10, -10])
+def test_a_clock_that_is_set_neither_ends_a_lease_nor_makes_it_last(
+    years: int, store: RunStore, place: Place, clock: SetClock
+) -> None:
+    """Between start and renewal, and behind the renewal: for this process and for others."""
+    token, other = begun(store), place.open()
+    clock.jumped = timedelta(days=365 * years)
+    clock.seconds = 19
+    for one in (store, other):
+        assert (one.summary(RUN).status, one.claimable(9), one.marks([RUN])[RUN].status) == ("running", [], "running")
+        with pytest.raises(Unavailable):
+            one.acquire(RUN, new_token(), lease_from(clock.now()))
+    store.renew([token], lease_from(clock.now()))
+    clock.jumped = timedelta(0)
+    clock.seconds = 38
+    assert (store.summary(RUN).status, other.claimable(9)) == ("running", [])
+    store.append(RUN, [stage()], clock.now(), token)
+    clock.seconds = 40
+    assert (other.summary(RUN).status, store.claimable(9)) == ("interrupted", [RUN])
 
 
 def test_renewing_one_lease_leaves_the_others_as_they_are(store: RunStore, clock: SetClock) -> None:

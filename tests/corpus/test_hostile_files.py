@@ -73,6 +73,10 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, fl
     return engine, folder / "vault", time.monotonic() - started
 
 
+@pytest.mark.attack("B4")
+@pytest.mark.attack("B5")
+@pytest.mark.attack("B6")
+@pytest.mark.attack("B7")
 @pytest.mark.slow
 def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked: tuple[Engine, Path, float]) -> None:
     engine, _, _ = attacked
@@ -85,6 +89,10 @@ def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked
     assert [engine.search(words).results[0].note_path for words in ("first good", "last")] == ["a-good.md", "z.md"]
 
 
+@pytest.mark.attack("B4")
+@pytest.mark.attack("B5")
+@pytest.mark.attack("B6")
+@pytest.mark.attack("B7")
 @pytest.mark.slow
 def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: tuple[Engine, Path, float]) -> None:
     _, _, seconds = attacked
@@ -92,6 +100,8 @@ def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: 
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < MEMORY_BYTES + 200_000_000
 
 
+@pytest.mark.attack("B6")
+@pytest.mark.attack("B7")
 @pytest.mark.slow
 def test_nothing_outside_the_vault_is_read_by_any_of_them(attacked: tuple[Engine, Path, float]) -> None:
     engine, _, _ = attacked
@@ -110,6 +120,7 @@ def test_the_next_add_works_and_reads_none_of_them_again(attacked: tuple[Engine,
     assert engine.corpus.check_integrity() == []
 
 
+@pytest.mark.attack("B8")
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -162,6 +173,7 @@ HEADS = {
 }
 
 
+@pytest.mark.attack("B9")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hundred_kilobytes_of_one_character_are_read_at_once_by_every_reader(kind: str) -> None:
     slowest = 0.0
@@ -175,6 +187,7 @@ def test_a_hundred_kilobytes_of_one_character_are_read_at_once_by_every_reader(k
     assert slowest < 5
 
 
+@pytest.mark.attack("B9")
 @pytest.mark.parametrize("piece", REPEATED)
 def test_a_question_of_one_character_is_understood_or_refused_at_once(piece: str, engine: Engine) -> None:
     started = time.process_time()

@@ -33,6 +33,7 @@ def end_all(processes: list[subprocess.Popen[str]]) -> list[tuple[int, str]]:
     return [(process.returncode, text) for process, text in zip(processes, said, strict=True)]
 
 
+@pytest.mark.attack("D2")
 @pytest.mark.slow
 def test_eight_processes_add_eight_folders_at_once_to_a_data_folder_that_is_not_there_yet(tmp_path: Path) -> None:
     """D2: all succeed in silence, and everything is there."""

@@ -58,6 +58,7 @@ def state(folder: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
 
 
+@pytest.mark.attack("D5")
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_the_engine_refuses_a_file_it_must_not_touch(sound: Path, tmp_path: Path, kind: str) -> None:
     """D5, for reading and for writing."""
@@ -92,6 +93,7 @@ READS: tuple[Callable[[Engine], object], ...] = (
 )
 
 
+@pytest.mark.attack("D5")
 @pytest.mark.parametrize("table", TABLES)
 def test_a_damaged_page_is_a_refusal_for_whoever_comes_across_it(sound: Path, tmp_path: Path, table: str) -> None:
     """D5: what does not touch the page works, what does says what to do, and nothing is changed."""
@@ -114,6 +116,7 @@ def test_a_damaged_page_is_a_refusal_for_whoever_comes_across_it(sound: Path, tm
     assert state(tmp_path) == before
 
 
+@pytest.mark.attack("D5")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zero-length", "random-middle", "newer"])
 def test_the_program_says_what_to_do_and_exits_with_4(sound: Path, tmp_path: Path, kind: str) -> None:

@@ -66,6 +66,7 @@ def test_the_text_that_get_shows_is_the_canonical_text_and_its_hash_names_it(tmp
         )
 
 
+@pytest.mark.attack("B8")
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_lone_surrogates_in_utf16_become_the_replacement_character(tmp_path: Path, encoding: str) -> None:
     """B8: no database and no JSON could hold them; the rest of the text stays."""
@@ -88,6 +89,7 @@ def test_a_text_longer_than_one_block_is_stored_whole_with_characters_across_the
         assert texts(engine) == {"note.md": text}
 
 
+@pytest.mark.attack("B9")
 @pytest.mark.parametrize("kind", ["md", "txt", "html"])
 @pytest.mark.parametrize(
     "unit", ["a", "[", "#", "(", "[[", "`", "*", "<", "> ", "- ", "\\", "&", "|", "#a/", "http://"]

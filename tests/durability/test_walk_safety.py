@@ -45,6 +45,7 @@ def statuses(engine: Engine) -> dict[str, tuple[str, str]]:
     return {file.path: (file.status, file.reason) for file in engine.status().files}
 
 
+@pytest.mark.attack("V2")
 def test_links_pipes_sockets_and_devices_are_named_and_left_alone(
     vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_links_pipes_sockets_and_devices_are_named_and_left_alone(
         assert engine.search("xylophone").results == ()
 
 
+@pytest.mark.attack("V2")
 def test_a_device_in_the_vault_is_left_alone(vault: Path, engine: Engine) -> None:
     """V2: reading /dev/zero would never end."""
     try:
@@ -86,6 +88,7 @@ def test_a_device_in_the_vault_is_left_alone(vault: Path, engine: Engine) -> Non
     assert statuses(engine)["zero.md"] == ("skipped", "not a regular file")
 
 
+@pytest.mark.attack("V1")
 def test_a_folder_whose_name_begins_like_the_root_is_not_part_of_it(vault: Path, engine: Engine) -> None:
     """V1: `vault-private` is not below `vault`, neither on disk nor for `remove`."""
     add(engine, vault)
@@ -217,6 +220,7 @@ def replace_folder_by_link(path: Path) -> None:
     path.parent.symlink_to(path.parent.parent.parent / "outside")
 
 
+@pytest.mark.attack("V2")
 @pytest.mark.parametrize("was_known", [False, True])
 @pytest.mark.parametrize(
     "change",

@@ -98,6 +98,7 @@ def test_thinking_is_no_part_of_the_text(model: str, is_streamed: bool) -> None:
     assert texts == ["Tides.", "Tides."]
 
 
+@pytest.mark.attack("M3")
 def test_characters_split_between_chunks_are_read_whole() -> None:
     event = 'data: {"choices":[{"index":0,"delta":{"content":"潮汐 – 🌊"},"finish_reason":"stop"}]}\n\n'.encode()
     parts = [event[at : at + 1] for at in range(len(event))]

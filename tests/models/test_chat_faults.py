@@ -199,6 +199,7 @@ def test_a_cut_reply_is_never_a_success(model: str, is_streamed: bool) -> None:
     assert failed.usage.input_tokens
 
 
+@pytest.mark.attack("M3")
 @both
 def test_a_stream_that_ends_without_an_ending_was_cut(model: str) -> None:
     with ScriptedModelServer(says("The sea rises", finish=None)) as server:

@@ -23,6 +23,7 @@ class Plan(msgspec.Struct):
 GOOD = Plan(["tide", "gauge"])
 
 
+@pytest.mark.attack("M4")
 @pytest.mark.parametrize(
     "text",
     [

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 
 from citewell import Citewell
+from citewell.domain.errors import BadInput
 from citewell.surfaces.schemas import json_schema
 from support.http_server import running_server
 from support.mcp_client import error_of, talk, text_of
@@ -122,6 +123,69 @@ def test_an_agent_cannot_leave_the_vault(data: Path, lamp: Path) -> None:
     errors = talk(data, asking, CITEWELL_NOTE_TOOL="true")
     assert {error["code"] for error in errors} <= {"not_found", "bad_input"}
     assert outside.read_text("utf-8") == "outside\n"
+
+
+KEPT_OUT = (
+    ".git/Lamp.md",
+    ".obsidian/Lamp.md",
+    ".trash/old/Lamp.md",
+    ".claude/Lamp.md",
+    "node_modules/pkg/README.md",
+    "drafts/Lamp.md",
+    "Lamp.secret.md",
+    "inbox/.hidden.md",
+    "data/note-backups/Lamp.md",
+)
+
+
+@pytest.fixture
+def kept_out(tmp_path: Path) -> Path:
+    """A data folder in a vault of which much is left out by `add`: by its own rules, or by the user's."""
+    folder = tmp_path / "notes"
+    for name in ("Lamp.md", "Oil.md", "Removed.md", "Tagged.md", *KEPT_OUT):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(NOTES["Oil.md"] if name == "Oil.md" else NOTES["Lamp.md"], "utf-8")
+    (folder / "Tagged.md").write_text(f"---\ntags: [private]\n---\n{NOTES['Lamp.md']}", "utf-8")
+    with Citewell(folder / "data") as cw:
+        cw.add(folder, excludes=["drafts/", "*.secret.md", "tag:private"])
+        cw.corpus.remove(str(folder / "Removed.md"))
+    return folder
+
+
+@pytest.mark.attack("V1")
+def test_nothing_is_written_where_add_does_not_read(kept_out: Path) -> None:
+    before = {path: path.read_bytes() for path in kept_out.rglob("*.md")}
+    with Citewell(kept_out / "data") as cw:
+        for name in KEPT_OUT:
+            for path in (name, str(kept_out / name)):
+                with pytest.raises(BadInput, match="left out by 'citewell add'"):
+                    cw.note(path)
+        assert cw.note(kept_out / "Lamp.md").changed
+    changed = [path for path, content in before.items() if path.read_bytes() != content]
+    assert changed == [kept_out / "Lamp.md"]
+
+
+@pytest.mark.attack("V1")
+@pytest.mark.attack("S12")
+def test_to_an_agent_outside_excluded_removed_and_missing_look_alike(kept_out: Path) -> None:
+    (kept_out.parent / "outside.md").write_text("outside\n", "utf-8")
+    (kept_out / "way-out").symlink_to(kept_out.parent)
+    there = ["../outside.md", str(kept_out.parent / "outside.md"), "way-out/outside.md", "Removed.md", "Tagged.md"]
+    missing = ["../nothing.md", str(kept_out.parent / "nothing.md"), "way-out/nothing.md", "Nothing.md", ".git/No.md"]
+    paths = [*there, *KEPT_OUT, *(str(kept_out / name) for name in KEPT_OUT), *missing]
+    before = {path: path.read_bytes() for path in kept_out.parent.rglob("*.md")}
+
+    async def asking(client: Client) -> list[str]:
+        results = [await client.call_tool("research_note", {"path": path}) for path in paths]
+        assert all(result.is_error for result in results)
+        return [text_of(result) for result in results]
+
+    (told,) = set(talk(kept_out / "data", asking, CITEWELL_NOTE_TOOL="true"))
+    with running_server(kept_out / "data", CITEWELL_NOTE_TOOL="true") as server:
+        replies = [server.post("/api/notes/research", {"path": path}) for path in paths]
+    ((status, body),) = {(reply.status, reply.body) for reply in replies}
+    assert (status, json.loads(body)["error"]["message"]) == (404, json.loads(told)["error"]["message"])
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_http_writes_only_where_it_is_enabled(data: Path, lamp: Path) -> None:

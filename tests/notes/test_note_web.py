@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from citewell.app import Engine
-from citewell.domain.policy import NotPermitted
+from citewell.domain.policy import NotPermitted, Permission
 from citewell.domain.runs import RunResult
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
@@ -144,22 +144,87 @@ def test_without_a_provider_nothing_leaves(opened: OpenEngine, vault: Path, net:
 # What leaves
 
 
-def test_only_the_names_of_topics_leave(opened: OpenEngine, vault: Path, net: Internet) -> None:
+PIER = "The Halvard pier was built in 1911 of larch and stone that came by ship from the quarries of Kirkhaven in the"
+
+
+def private_note(vault: Path) -> None:
     (vault / "Light.md").write_text(
         LIGHT + "\n## My savings at Halvard\n\nI put 84 crowns into the Halvard ferry in June 1999.\n\n"
-        "The Halvard pier was built in 1911 of larch and stone that came by ship from the quarries of Kirkhaven in the "
-        "north.\n\n## Key sk-proj-4f9d8a7b6c5e4d3f2a1b0c9d8e7f6a5b4c3d2e1f\n",
+        f"{PIER} north. Ask [[Doctor Berg]].\n\n"
+        "Ada Lindqvist was given the diagnosis F32.1 at the Halvard clinic in 2019.\n\n"
+        "## Key sk-proj-4f9d8a7b6c5e4d3f2a1b0c9d8e7f6a5b4c3d2e1f\n",
         "utf-8",
     )
-    result = opened().research_note("Light.md", depth="deep")
-    left = " ".join((*net.searched, *(asked.path for asked in net.origin.asked))).lower()
-    for private in ("xyzzy", "stair", "quux", "apology", "savings", "84", "sk-proj", "painted"):
-        assert private not in left
+
+
+def left_for(net: Internet) -> str:
+    return " ".join((*net.searched, *(asked.path for asked in net.origin.asked))).lower()
+
+
+def test_only_headings_and_questions_leave(opened: OpenEngine, vault: Path, net: Internet) -> None:
+    private_note(vault)
+    engine = opened()
+    shown = engine.preview_note("Light.md", depth="deep")
+    assert net.origin.asked == []
+    result = engine.research_note("Light.md", depth="deep")
+    for private in ("xyzzy", "stair", "quux", "savings", "84", "sk-proj", "painted", "pier", "diagnosis", "berg"):
+        assert private not in left_for(net)
+    assert sorted(net.searched) == sorted(shown.queries)
+    assert set(net.searched) == {"Halvard light", "When was the Halvard light first lit", "Ferry to Halvard"}
+    # What is not asked of the web is still looked up in the vault.
+    assert any(topic.topic.startswith("The Halvard pier") for topic in result.topics)
+
+
+def test_what_a_note_states_leaves_on_request_only(opened: OpenEngine, vault: Path, net: Internet) -> None:
+    private_note(vault)
+    engine = opened()
+    shown = engine.preview_note("Light.md", claims=True)
+    result = engine.research_note("Light.md", claims=True)
+    assert sorted(net.searched) == sorted(shown.queries)
+    assert " ".join(PIER.split()[:12]) in net.searched
+    assert any("diagnosis" in query for query in net.searched)
+    for private in ("xyzzy", "stair", "quux", "savings", "84", "sk-proj", "painted"):
+        assert private not in left_for(net)
     names = [topic.topic for topic in result.topics]
     for query in net.searched:
         assert len(query.split()) <= 12
         assert any(query.removesuffix(" Halvard light") in name for name in names)
-    assert any(query.startswith("The Halvard pier was built in 1911") for query in net.searched)
+    assert opened(note_claims_to_web=True).preview_note("Light.md").queries == shown.queries
+
+
+def test_the_policy_asks_about_exactly_what_would_be_sent(opened: OpenEngine, vault: Path, net: Internet) -> None:
+    private_note(vault)
+    engine = opened(policy_external_data_request="ask")
+    asked: list[str] = []
+
+    def approve(wanted: Permission) -> bool:
+        asked.append(wanted.what)
+        # What is written into the note while somebody thinks about it was not agreed to.
+        (vault / "Light.md").write_text(f"{LIGHT}\n## Diagnosis F32.1\n", "utf-8")
+        return True
+
+    engine.approve = approve
+    engine.research_note("Light.md", depth="deep", dry_run=True)
+    (what,) = asked
+    assert set(net.searched) <= set(re.findall("“([^”]+)”", what))
+    assert "diagnosis" not in left_for(net) + what.lower()
+    (vault / "Light.md").write_text("Xyzzyplugh keeps 3 spare keys under the third stair of 1911.\n", "utf-8")
+    (vault / "Light.md").rename(vault / "I.md")
+    engine.research_note("I.md", dry_run=True)
+    assert len(asked) == 1
+
+
+def test_no_words_of_a_model_are_sent_to_the_web(opened: OpenEngine, vault: Path, net: Internet) -> None:
+    topics = [{"topic": "Ada Lindqvist diagnosis F32.1 Halvard light", "context": "", "type": "question"}]
+    script = says(json.dumps(topics))
+    with ScriptedModelServer(script) as server:
+        engine = opened(model="openai:test", model_base_url=server.base_url)
+        private_note(vault)
+        shown = engine.preview_note("Light.md")
+        engine.research_note("Light.md", dry_run=True)
+    assert net.searched
+    assert set(net.searched) <= set(shown.queries)
+    assert "f32" not in left_for(net)
 
 
 def test_everything_that_left_is_in_the_ledger(opened: OpenEngine, net: Internet) -> None:
@@ -334,7 +399,7 @@ def test_a_model_writes_from_pages_and_is_asked_no_more_often(
     def script(request: ModelRequest) -> Reply:
         if "Reply with one JSON array" in request.prompt:
             return says(json.dumps(topics))
-        found = re.search(r"^\[(\d+\.\d+)\] [^\n]*first lit in 187[14]", request.prompt, re.MULTILINE)
+        found = re.search(r"^\[(\d+\.\d+)\] The Halvard light was first lit in 187[14]", request.prompt, re.MULTILINE)
         if found is None:
             return says("")
         year = re.search(r"first lit in (\d+)", found[0])

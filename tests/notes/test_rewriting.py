@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -139,6 +141,57 @@ def test_the_mode_stays(rewriter: NoteRewriter, place: NotePlace, mode: int) -> 
     assert stat.S_IMODE(os.stat(place.whole).st_mode) == mode
 
 
+@pytest.mark.attack("V11")
+def test_attributes_and_the_access_control_list_stay(rewriter: NoteRewriter, place: NotePlace, vault: Path) -> None:
+    if not hasattr(os, "setxattr"):
+        pytest.skip("this system has no extended attributes in Python")
+    os.chmod(place.whole, 0o640)
+    kept = {"user.colour": b"red", "system.posix_acl_access": _acl(reader=12_345)}
+    try:
+        for name, value in kept.items():
+            os.setxattr(place.whole, name, value)
+        # What a new file in this folder would get by itself.
+        os.setxattr(vault / "ships", "system.posix_acl_default", _acl(reader=54_321))
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        pytest.skip("this file system has no extended attributes")
+    mode = os.stat(place.whole).st_mode
+
+    def attributes() -> dict[str, bytes]:
+        return {name: os.getxattr(place.whole, name) for name in os.listxattr(place.whole) if name[:9] != "security."}
+
+    rewriter.rewrite(place, add("new"))
+    assert (attributes(), os.stat(place.whole).st_mode) == (kept, mode)
+    rewriter.undo(place)
+    assert (attributes(), os.stat(place.whole).st_mode) == (kept, mode)
+    os.removexattr(place.whole, "system.posix_acl_access")
+    rewriter.rewrite(place, add("without a list"))
+    assert attributes() == {"user.colour": b"red"}
+
+
+def _acl(reader: int) -> bytes:
+    """A list by which this user may read too, as the kernel has it: version, then tag, permissions and id of each."""
+    nobody = 0xFFFFFFFF
+    entries = ((1, 6, nobody), (2, 4, reader), (4, 4, nobody), (16, 4, nobody), (32, 0, nobody))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+@pytest.mark.parametrize(
+    "name", [f"{'a' * 252}.md", f"{'船' * 84}.md", f"{'🛳' * 63}.md"], ids=["one byte", "three bytes", "four bytes"]
+)
+def test_a_note_whose_name_is_as_long_as_a_name_can_be_is_written(
+    rewriter: NoteRewriter, vault: Path, name: str
+) -> None:
+    (vault / name).write_text(OLD, "utf-8")
+    place = NotePlace(str(vault), name)
+    rewriter.rewrite(place, add("new"))
+    assert (vault / name).read_text("utf-8") == OLD + "new\n"
+    rewriter.undo(place)
+    assert (vault / name).read_text("utf-8") == OLD
+    assert names_in(vault) == sorted([name, "ships", "ships/halvard.md"])
+
+
 @pytest.mark.attack("V10")
 def test_a_read_only_note_is_refused(rewriter: NoteRewriter, place: NotePlace) -> None:
     os.chmod(place.whole, 0o444)
@@ -183,6 +236,20 @@ def test_links_pipes_and_second_names_are_refused(rewriter: NoteRewriter, vault:
         with pytest.raises(BadInput):
             rewriter.rewrite(NotePlace(str(vault), path), add("new"))
     assert outside.read_text("utf-8") == "outside"
+
+
+@pytest.mark.attack("V2")
+def test_a_device_or_a_socket_is_refused_and_nobody_waits(rewriter: NoteRewriter, vault: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(vault / "socket.md"))
+        with pytest.raises(BadInput):
+            rewriter.rewrite(NotePlace(str(vault), "socket.md"), add("new"))
+    try:
+        os.mknod(vault / "device.md", stat.S_IFCHR | 0o600, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    with pytest.raises(BadInput):
+        rewriter.rewrite(NotePlace(str(vault), "device.md"), add("new"))
 
 
 @pytest.mark.attack("V2")
@@ -284,7 +351,7 @@ class FailingDisk(Disk):
 
 @pytest.mark.attack("V9")
 @pytest.mark.attack("V10")
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EIO, errno.EFBIG])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EIO, errno.EFBIG, errno.EROFS])
 @pytest.mark.parametrize("unnamed", [True, False])
 def test_an_error_at_any_step_leaves_the_old_note_or_the_new_one(
     tmp_path: Path, place: NotePlace, vault: Path, code: int, unnamed: bool

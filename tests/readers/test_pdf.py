@@ -137,6 +137,7 @@ def test_a_pdf_that_cannot_be_read_says_why(data: bytes, reason: str) -> None:
         read_pdf(data)
 
 
+@pytest.mark.attack("B4")
 def test_a_page_tree_that_runs_in_circles_is_refused() -> None:
     tree = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000 >>"]
     with pytest.raises(Unreadable, match="none of its pages"):

@@ -12,6 +12,7 @@ from citewell.readers.xml_tree import local_name, xml_elements, xml_tree
 LAUGHS = "<!DOCTYPE l [" + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "lol"}">' for n in range(10))
 
 
+@pytest.mark.attack("B6")
 @pytest.mark.parametrize(
     "markup",
     [

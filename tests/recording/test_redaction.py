@@ -117,6 +117,7 @@ WORDS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=6
 )
 
 
+@pytest.mark.attack("X2")
 @given(secret=WORDS, before=st.text(), after=st.text())
 def test_a_known_secret_never_survives(secret: str, before: str, after: str) -> None:
     assume(secret not in "[path]")

@@ -73,6 +73,7 @@ def test_a_clock_that_jumps_never_costs_the_latest(tmp_path: Path, now: str) -> 
     assert set(listing(tmp_path)) >= set(names[2:])
 
 
+@pytest.mark.attack("T4")
 def test_runs_made_while_the_clock_was_wrong_are_sorted_by_what_it_said(tmp_path: Path) -> None:
     """T4, with the clock wrong when running: one run ten years ahead takes one place, not all."""
     old, ahead, latest = write_years(tmp_path, 2025, 2036, 2026)
@@ -80,6 +81,7 @@ def test_runs_made_while_the_clock_was_wrong_are_sorted_by_what_it_said(tmp_path
     assert listing(tmp_path) == [ahead, latest]
 
 
+@pytest.mark.attack("T2")
 def test_an_active_run_is_never_touched(tmp_path: Path) -> None:
     a, b = write_years(tmp_path, 2020, 2021)
     report = prune_traces(tmp_path, 0, 1, False, NOW, lambda name: name == a)
@@ -87,6 +89,7 @@ def test_an_active_run_is_never_touched(tmp_path: Path) -> None:
     assert listing(tmp_path) == [a]
 
 
+@pytest.mark.attack("T3")
 def test_what_is_not_a_completed_trace_of_ours_is_never_touched(tmp_path: Path) -> None:
     """T3."""
     (real,) = write_years(tmp_path, 2020)

@@ -154,6 +154,7 @@ def canary(tmp_path_factory: pytest.TempPathFactory) -> tuple[Said, list[ModelRe
     return said, asked, result
 
 
+@pytest.mark.attack("X1")
 @pytest.mark.parametrize("value", [KEY, PASTED, COOKIE], ids=["the key", "a pasted bearer", "a pasted cookie"])
 def test_the_value_stands_in_the_corpus_and_nowhere_else(
     canary: tuple[Said, list[ModelRequest], Any], value: str

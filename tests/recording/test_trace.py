@@ -73,6 +73,7 @@ def test_the_log_can_be_taken_from_the_trace_line_by_line(tmp_path: Path) -> Non
     assert read == events(result())
 
 
+@pytest.mark.attack("X3")
 def test_only_the_owner_can_read_a_trace(tmp_path: Path) -> None:
     """X3, whatever the umask says."""
     before = os.umask(0)
@@ -176,6 +177,7 @@ def test_a_rejected_answer_that_a_model_wrote_is_taken_from_the_record(tmp_path:
     assert trace.document.synthesis.rejected_answer == "Tides are made of <b>cheese</b>."
 
 
+@pytest.mark.attack("V3")
 @pytest.mark.parametrize(
     "name",
     [
@@ -201,6 +203,7 @@ def test_nothing_but_a_run_id_becomes_part_of_a_path(tmp_path: Path, name: str) 
     assert listing(tmp_path) == []
 
 
+@pytest.mark.attack("T6")
 def test_a_record_that_was_changed_is_not_written(tmp_path: Path) -> None:
     made = result()
     log = events(made)
@@ -291,6 +294,7 @@ def test_a_run_without_a_trace_is_not_found(tmp_path: Path) -> None:
 # No room
 
 
+@pytest.mark.attack("D4")
 @pytest.mark.parametrize("limit", [0, 1, 500, 3_000, 10_000])
 def test_a_full_disk_leaves_nothing_behind_and_the_next_write_works(tmp_path: Path, limit: int) -> None:
     """With a real limit on the size of files."""

@@ -6,10 +6,17 @@ is recorded and replayed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from citewell.app import Engine
+from citewell.domain.errors import CitewellError
+from citewell.settings import Settings
+from conftest import sqlite_runs
 from runner.scripted_runs import (
     GOOD,
+    QUESTION,
     Bench,
     assert_evidence_stays,
     decisions,
@@ -28,7 +35,7 @@ from support.model_script import (
     silent,
     stalls,
 )
-from support.model_server import refused_url
+from support.model_server import ScriptedModelServer, refused_url
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +108,44 @@ def test_a_citation_of_the_wrong_source_is_set_right_where_another_says_it(bench
     assert sentence.repaired_from
     assert "citations_repaired" in result.answer_warnings
     assert result.flow.holds
+
+
+@pytest.mark.attack("M6")
+def test_a_passage_cited_twice_is_one_citation(bench: Bench) -> None:
+    twice = "Josiah Pell lit the lamp on 14 November 1859 {lit}{lit} {lit}. The lamp was lit by Josiah Pell {lit}."
+    _, result, _ = bench.run(writes(twice))
+    assert (result.answer_status, len(result.citations)) == ("ok", 1)
+    assert {sentence.citations for sentence in result.sentences} == {(1,)}
+    assert result.flow.holds
+
+
+@pytest.mark.attack("T6")
+def test_a_changed_record_of_a_model_run_is_refused_and_no_model_is_asked(bench: Bench) -> None:
+    """Changed in the log, and in the trace: exactly or tolerantly replayed, resumed, exported or compared."""
+    with ScriptedModelServer(writes(GOOD)) as server:
+        engine = Engine(
+            Settings(data_dir=bench.data_dir, model="openai:test", model_base_url=server.base_url, judge="off")
+        )
+        run_id = engine.start_research(QUESTION)
+        engine.runs.wait(run_id)
+        asked = len(server.requests)
+        with sqlite_runs(engine).database.write() as connection:
+            connection.execute("DROP TRIGGER events_are_append_only")
+            changed = "UPDATE events SET body = replace(body, 'Josiah', 'Jonas') WHERE run_id = ? AND kind = ?"
+            connection.execute(changed, (run_id, "observation_recorded"))
+        acts: tuple[Callable[[], object], ...] = (
+            lambda: engine.runs.replay(run_id),
+            lambda: engine.runs.replay(run_id, tolerant=True),
+            lambda: engine.runs.export(run_id, bench.data_dir / "out.zip"),
+            lambda: engine.runs.diff(run_id, run_id),
+            lambda: engine.runs.resume(run_id),
+        )
+        for act in acts:
+            with pytest.raises(CitewellError):
+                act()
+        engine.close()
+        assert len(server.requests) == asked > 0
+    assert not (bench.data_dir / "out.zip").exists()
 
 
 @pytest.mark.attack("M8")

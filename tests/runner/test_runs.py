@@ -17,7 +17,7 @@ import pytest
 
 from citewell.app import Engine
 from citewell.database.sqlite import connect
-from citewell.domain.errors import BadInput, CitewellError, LeaseLost, Unavailable, WorkFailed
+from citewell.domain.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
@@ -113,6 +113,7 @@ def test_replay_does_not_need_the_corpus(corpus: Engine, tmp_path: Path) -> None
     clean.close()
 
 
+@pytest.mark.attack("T5")
 @pytest.mark.slow
 def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus: Engine, tmp_path: Path) -> None:
     _, result = ask(corpus)
@@ -135,6 +136,7 @@ def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus:
         }
 
 
+@pytest.mark.attack("T6")
 def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> None:
     events, result = ask(corpus)
     database = sqlite_runs(corpus).database
@@ -538,15 +540,30 @@ def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none_of_the
     pruner.close()
 
 
-def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Engine) -> None:
-    ask(corpus)
+def leave_pages(corpus: Engine, count: int) -> None:
+    """Let the file of runs grow by so many pages and no more."""
     with sqlite_runs(corpus).database.write() as connection:
         pages = connection.pragma("page_count")
-        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+        connection.execute(f"PRAGMA max_page_count = {pages + count}").fetchall()
+
+
+def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Engine) -> None:
+    ask(corpus)
+    leave_pages(corpus, 3)
     _, result = ask(corpus)
     assert (result.stop_reason, result.trace_path) == ("trace_failed", None)
     assert "Josiah Pell" in result.answer
     assert "trace_failed" in result.warnings
+    assert corpus.run_store.summary(result.run_id).question == "Who lit the lamp?"
+
+
+@pytest.mark.attack("D4")
+def test_a_run_that_cannot_be_recorded_is_not_begun(corpus: Engine) -> None:
+    ask(corpus)
+    leave_pages(corpus, 0)
+    with pytest.raises(StoreFull, match="The run was not begun"):
+        corpus.start_research("Who lit the lamp?")
+    assert len(corpus.runs.latest(10).runs) == 1
 
 
 def test_a_corpus_that_changes_during_the_run_does_not_change_what_it_cites(

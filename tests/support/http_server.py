@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,11 +146,28 @@ def read_events(answer: http.client.HTTPResponse) -> Iterator[Event]:
 @contextmanager
 def running_server(data: Path, *arguments: str, **environment: str) -> Iterator[RunningServer]:
     """The server over a data folder, on a port the system chose; it never outlives the test."""
+    with started_server(data, arguments, environment) as server:
+        yield server
+
+
+@contextmanager
+def started_server(
+    data: Path,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    preexec_fn: Callable[[], None] | None = None,
+) -> Iterator[RunningServer]:
+    """The same, with something that is done in its process before it begins."""
     command = [sys.executable, "-m", "citewell", "--data-dir", str(data), "serve", "--port", "0", *arguments]
     errors = data.parent / f"{data.name}-server-errors.txt"
     with errors.open("w+") as stderr:
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env={**os.environ, **environment}
+            command,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env={**os.environ, **(environment or {})},
+            preexec_fn=preexec_fn,
         )
         assert process.stdout is not None
         try:

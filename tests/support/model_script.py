@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -45,6 +46,8 @@ class Reply:
     content_type: str = ""
     is_silent: bool = False
     error: Mapping[str, Any] | None = None
+    # Nothing is sent before this is set.
+    after: threading.Event | None = None
 
 
 def says(text: str, *, finish: str | None = "stop", **more: Any) -> Reply:

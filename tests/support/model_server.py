@@ -156,6 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def _answer(self, request: ModelRequest, reply: Reply) -> None:
+        while reply.after is not None and not reply.after.wait(0.02) and not self.model_server.stopping.is_set():
+            pass
         if reply.is_silent:
             self._wait_for_end()
             return

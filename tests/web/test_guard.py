@@ -299,6 +299,34 @@ def test_what_is_packed_is_unpacked(encoding: str, site: Origin) -> None:
     assert refused(guard, f"http://site.test:{site.port}/cut").problem == "network_error"
 
 
+@pytest.mark.attack("B1")
+def test_gzip_of_several_members_is_read_to_its_end_or_fails(site: Origin) -> None:
+    first, second = gzip.compress(b"<p>One.</p>"), gzip.compress(b"<p>Two.</p>")
+    large = gzip.compress(b"0" * 60_000)
+    guard = out_there(site, "site.test")
+
+    def packed(body: bytes, encoding: str = "gzip") -> str:
+        site.pages["/packed"] = Page(body, headers={"content-encoding": encoding})
+        return f"http://site.test:{site.port}/packed"
+
+    assert get(guard, packed(first + second)).body == b"<p>One.</p><p>Two.</p>"
+    assert get(guard, packed(first + b"\0" * 512 + second + b"\0" * 512)).body == b"<p>One.</p><p>Two.</p>"
+    assert get(guard, packed(gzip.compress(b"") * 2_000 + second)).body == b"<p>Two.</p>"
+    assert refused(guard, packed(first + second[:-6])).problem == "network_error"
+    assert refused(guard, packed(first + b"<p>Two.</p>")).problem == "parse_error"
+    assert refused(guard, packed(zlib.compress(b"<p>One.</p>") + b"<p>Two.</p>", "deflate")).problem == "parse_error"
+    assert refused(guard, packed(large + large)).problem == "too_large"
+
+
+@pytest.mark.attack("B1")
+def test_gzip_whose_members_come_one_by_one_is_read_to_its_end(site: Origin) -> None:
+    members = [gzip.compress(b"<p>%d</p>" % number) for number in range(3)]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
+    site.pages["/slow"] = raw(head, members[0], members[1], members[2][:7], members[2][7:])
+    page = get(out_there(site, "site.test"), f"http://site.test:{site.port}/slow")
+    assert page.body == b"<p>0</p><p>1</p><p>2</p>"
+
+
 @pytest.mark.attack("B2")
 def test_bodies_without_end_and_lengths_that_lie(site: Origin) -> None:
     site.pages["/endless"] = endless
@@ -313,6 +341,16 @@ def test_bodies_without_end_and_lengths_that_lie(site: Origin) -> None:
     assert refused(guard, f"{at}/long").problem == "too_large"
     assert get(guard, f"{at}/short").body == b"xxxx"
     assert refused(guard, f"{at}/cut").problem == "network_error"
+
+
+@pytest.mark.attack("B3")
+def test_chunks_of_one_byte_are_read_or_cut_within_the_limits(site: Origin) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+    site.pages["/some"] = raw(head, b"1\r\na\r\n" * 20_000, b"0\r\n\r\n")
+    site.pages["/many"] = raw(head, b"1\r\na\r\n" * 200_000, b"0\r\n\r\n")
+    guard = out_there(site, "site.test")
+    assert get(guard, f"http://site.test:{site.port}/some").body == b"a" * 20_000
+    assert refused(guard, f"http://site.test:{site.port}/many", max_bytes=100_000).problem == "too_large"
 
 
 @pytest.mark.attack("B3")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -99,6 +100,28 @@ def test_a_preview_asks_and_no_means_no(sites: list[Origin], tmp_path: Path) -> 
     agreed = citewell(tmp_path, sites, "research", LIT, "--profile", "chat", "--preview", given="y\n")
     assert "1871" in agreed.stdout
     assert sites[0].asked
+
+
+def test_a_preview_of_a_note_shows_what_would_be_sent_and_no_means_no(sites: list[Origin], tmp_path: Path) -> None:
+    vault, data = tmp_path / "vault", tmp_path / "data"
+    vault.mkdir()
+    note = vault / "Light.md"
+    note.write_text(f"# Halvard light\n\n{LIT}\n\nAda Lindqvist was given the diagnosis F32.1 in 2019.\n", "utf-8")
+    assert citewell(data, sites, "add", str(vault)).returncode == 0
+    before = note.read_bytes()
+    shown = json.loads(citewell(data, sites, "note", str(note), "--preview", "--json").stdout)
+    assert shown["queries"] == ["Halvard light", LIT.removesuffix("?")]
+    refused = citewell(data, sites, "note", str(note), "--preview", given="n\n")
+    assert (refused.returncode, "nothing was sent" in refused.stderr) == (0, True)
+    assert all(query in refused.stderr for query in shown["queries"])
+    assert "F32" not in refused.stderr
+    claims = citewell(data, sites, "note", str(note), "--preview", "--claims", given="")
+    assert "diagnosis F32.1" in claims.stderr
+    assert ([site.asked for site in sites], note.read_bytes()) == ([[], [], []], before)
+    agreed = citewell(data, sites, "note", str(note), "--preview", "--depth", "deep", given="y\n")
+    assert (agreed.returncode, "1871" in note.read_text("utf-8")) == (0, True), agreed.stderr
+    searched = [parse_qs(urlsplit(one.path).query)["q"][0] for one in sites[0].asked if one.path.startswith("/search")]
+    assert sorted(searched) == sorted(shown["queries"])
 
 
 def test_a_provider_nobody_knows_is_exit_2(sites: list[Origin], tmp_path: Path) -> None:

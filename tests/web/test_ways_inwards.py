@@ -42,14 +42,21 @@ def opened(net: Internet, data: Path) -> Engine:
 @pytest.mark.attack("S10")
 @pytest.mark.parametrize("profile", ["local", "chat", "deep"])
 def test_addresses_in_saved_documents_are_not_fetched(profile: str, internet: Internet, tmp_path: Path) -> None:
-    """A note that names addresses inside as links, properties and embeds; that pages are read is the control."""
+    """A note, a page, a feed and a list of feeds that name addresses inside; that pages are read is the control."""
     urls = [url.format(port=internet.canary.port) for url in INWARD]
     links = "\n".join(f"![[{url}]] ![x]({url}) [read this]({url}) <{url}>" for url in urls)
     (tmp_path / "own.md").write_text(f"---\nurl: {urls[0]}\nsource: {urls[1]}\n---\n# Halvard light\n\n{links}\n")
     (tmp_path / "saved.html").write_text(f"<link rel=canonical href='{urls[0]}'><p>Halvard light <img src={urls[0]}>")
+    items = "".join(
+        f"<item><title>Halvard light</title><link>{url}</link><enclosure url='{url}'/></item>" for url in urls
+    )
+    feed = f"<rss version='2.0'><channel><title>Halvard</title><link>{urls[0]}</link>{items}</channel></rss>"
+    outline = "".join(f"<outline text='Halvard light' type='rss' xmlUrl='{url}' htmlUrl='{url}'/>" for url in urls)
+    (tmp_path / "feed.xml").write_text(feed)
+    (tmp_path / "feeds.opml").write_text(f"<opml version='2.0'><body>{outline}</body></opml>")
     engine = opened(internet, tmp_path)
-    list(engine.add(tmp_path / "own.md"))
-    list(engine.add(tmp_path / "saved.html"))
+    for name in ("own.md", "saved.html", "feed.xml", "feeds.opml"):
+        list(engine.add(tmp_path / name))
     engine.runs.wait(engine.start_research(LIT, profile=profile))  # type: ignore[arg-type]
     engine.close()
     assert internet.canary.asked == []

@@ -19,13 +19,15 @@ import msgspec
 
 from citewell.corpus.store.sqlite import APPLICATION_ID as CORPUS_ID
 from citewell.database.sqlite import Schema, load_schema
-from citewell.recording.folders import FILES, MARKER, RUN_ID, TRACES
+from citewell.recording.folders import ALL_FILES, MARKER, RUN_ID, TRACES
 from citewell.recording.store import APPLICATION_ID as RUNS_ID
+from citewell.recording.trace_contents import MAX_TRACE_BYTES
 from citewell.settings import FILE_NAME, setting_fields
 
 MANIFEST = "manifest.json"
 TRANSCRIPTS = "chat-transcripts"
 SETTINGS = FILE_NAME
+_MOST_SETTINGS_BYTES = 1_000_000
 _SEGMENT = re.compile(r"[^/\\\x00-\x1f:]{1,200}")
 _PASSWORD = re.compile(r"://[^/\s@]+:[^/\s@]*@")
 
@@ -61,8 +63,15 @@ def is_member(name: str) -> bool:
         return name in {SETTINGS, *(database.file for database in DATABASES)}
     if folder == TRACES:
         run_id, _, file = rest.partition("/")
-        return RUN_ID.fullmatch(run_id) is not None and file in (*FILES, MARKER)
+        return RUN_ID.fullmatch(run_id) is not None and file in (*ALL_FILES, MARKER)
     return folder == TRANSCRIPTS and all(_is_plain(segment) for segment in rest.split("/"))
+
+
+def most_bytes(name: str) -> int | None:
+    """How large a file of this name may be; a database is as large as it is."""
+    if name == SETTINGS:
+        return _MOST_SETTINGS_BYTES
+    return None if name in {database.file for database in DATABASES} else MAX_TRACE_BYTES
 
 
 def _is_plain(segment: str) -> bool:
@@ -105,14 +114,15 @@ def without_secrets(text: str) -> tuple[str, tuple[str, ...]]:
     values = [str(stored[name]) for name in secret & stored.keys() if stored[name]]
     left_out = {name for name, value in stored.items() if name in secret or _tells(str(value), values)}
     kept = {name: value for name, value in stored.items() if name not in left_out}
-    return _toml(kept), tuple(sorted(left_out))
+    return as_toml(kept), tuple(sorted(left_out))
 
 
 def _tells(value: str, secrets: list[str]) -> bool:
     return _PASSWORD.search(value) is not None or any(secret in value for secret in secrets)
 
 
-def _toml(values: Mapping[str, Any]) -> str:
+def as_toml(values: Mapping[str, Any]) -> str:
+    """Settings as a `citewell.toml` has them."""
     lines = (f"{name} = {_toml_value(value)}\n" for name, value in values.items())
     return "".join(lines)
 

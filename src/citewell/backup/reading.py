@@ -19,12 +19,16 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.backup.contents import CORPUS, DATABASES, MANIFEST, RUNS, is_member
+from citewell.backup.contents import CORPUS, DATABASES, MANIFEST, RUNS, is_member, most_bytes
 from citewell.domain.backups import BACKUP_FORMAT, BackupManifest, BackupMember
 from citewell.domain.errors import BadInput, NotFound, StoreUnusable, Unavailable
 
 MAX_MANIFEST_BYTES = 64_000_000
 MAX_DIRECTORY_BYTES = 128_000_000
+# What is packed tighter than this, and is large, is made to fill a disk: text and indexes pack to a third or a tenth.
+MAX_RATIO = 200
+_ANY_RATIO_BYTES = 1_000_000_000
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
 _BLOCK = 1 << 20
 _ENCRYPTED = 0x1
@@ -62,6 +66,7 @@ def open_backup(path: Path) -> Iterator[Backup]:
             manifest = _read_manifest(archive)
         _check_manifest(manifest)
         _check_members(archive, manifest)
+        _check_growth(manifest, os.fstat(file.fileno()).st_size)
         yield Backup(archive, manifest)
 
 
@@ -155,7 +160,16 @@ def _check_members(archive: zipfile.ZipFile, manifest: BackupManifest) -> None:
         info = listed[name]
         if not is_member(name) or info.is_dir() or not stat.S_ISREG(info.external_attr >> 16):
             raise refused(f"{name[:80]!r} is no file of a backup")
-        if info.file_size != member.bytes or info.flag_bits & _ENCRYPTED:
+        if info.file_size != member.bytes or info.flag_bits & _ENCRYPTED or info.compress_type not in _PACKINGS:
             raise refused(f"{name[:80]} is not as its manifest says")
+        most = most_bytes(name)
+        if most is not None and member.bytes > most:
+            raise refused(f"{name[:80]} has {member.bytes:,} bytes, and at most {most:,} are taken")
     if not declared.keys() & {CORPUS.file, RUNS.file}:
         raise refused("it holds no corpus and no runs")
+
+
+def _check_growth(manifest: BackupManifest, size: int) -> None:
+    unpacked = sum(member.bytes for member in manifest.members)
+    if unpacked > _ANY_RATIO_BYTES and unpacked > MAX_RATIO * size:
+        raise refused(f"{size:,} bytes would become {unpacked:,}, as of an archive that is made to fill a disk")

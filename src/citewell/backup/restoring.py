@@ -14,20 +14,27 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-from citewell.backup.contents import CORPUS, DATABASES, RUNS, SETTINGS, TRANSCRIPTS, holds_something
+from citewell.backup.consent import settled
+from citewell.backup.contents import CORPUS, DATABASES, RUNS, SETTINGS, TRANSCRIPTS, as_toml, holds_something
 from citewell.backup.reading import Backup, open_backup
 from citewell.backup.workshop import check_room, disk_errors, workshop
 from citewell.database.sqlite import count_rows, file_version
-from citewell.domain.backups import RestoreReport
+from citewell.domain.backups import AcceptSettings, RestoreReport
 from citewell.domain.errors import BadInput, Unavailable
+from citewell.domain.library import Problem
 from citewell.domain.ports import Clock
 from citewell.recording.folders import MARKER, TRACES, sync_folder
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
-def restore_backup(archive: Path, data: Path, clock: Clock, *, force: bool = False) -> RestoreReport:
-    """Put what an archive holds in the place of a data folder."""
+def restore_backup(
+    archive: Path, data: Path, clock: Clock, *, force: bool = False, accept: AcceptSettings = lambda changes: False
+) -> RestoreReport:
+    """Put what an archive holds in the place of a data folder.
+
+    Settings that send data elsewhere or permit more are put in place only where they are accepted.
+    """
     started, at = clock.monotonic(), clock.now()
     place = data.resolve()
     if not force and holds_something(place):
@@ -42,7 +49,7 @@ def restore_backup(archive: Path, data: Path, clock: Clock, *, force: bool = Fal
             made = folder / "data"
             _unpack(backup, made)
             counts = _check_databases(made)
-            settings = _settle_settings(place, made, force)
+            settings, settings_left_out = _settle_settings(place, made, force, accept)
             aside = _put_in_place(made, place, at)
     manifest = backup.manifest
     names = [member.name for member in manifest.members]
@@ -58,6 +65,7 @@ def restore_backup(archive: Path, data: Path, clock: Clock, *, force: bool = Fal
         secrets_left_out=manifest.secrets_left_out,
         kept_aside=str(aside) if aside else None,
         seconds=round(clock.monotonic() - started, 3),
+        settings_left_out=settings_left_out,
     )
 
 
@@ -109,7 +117,7 @@ def _unpack(backup: Backup, made: Path) -> None:
 
 
 def _check_databases(made: Path) -> dict[str, int]:
-    """What each database holds; refused where it is damaged, foreign or newer, whatever the manifest says."""
+    """What each database holds; one that is damaged, newer or of a foreign schema is refused, whatever is declared."""
     counts: dict[str, int] = {}
     for database in DATABASES:
         path = made / database.file
@@ -119,14 +127,24 @@ def _check_databases(made: Path) -> dict[str, int]:
     return counts
 
 
-def _settle_settings(place: Path, made: Path, force: bool) -> Literal["restored", "kept", "none"]:
+def _settle_settings(
+    place: Path, made: Path, force: bool, accept: AcceptSettings
+) -> tuple[Literal["restored", "kept", "none"], tuple[Problem, ...]]:
     """Settings that are there already stay, unless everything is to be replaced: they may hold a key."""
     here, restored = place / SETTINGS, made / SETTINGS
     if here.is_file() and (not force or not restored.exists()):
         shutil.copyfile(here, restored)
         os.chmod(restored, 0o600)
-        return "kept"
-    return "restored" if restored.exists() else "none"
+        return "kept", ()
+    if not restored.exists():
+        return "none", ()
+    text, own = restored.read_bytes(), here.read_bytes() if here.is_file() else b""
+    found = settled(text.decode("utf-8", "replace"), own.decode("utf-8", "replace"), accept)
+    with restored.open("w", encoding="utf-8") as file:
+        file.write(as_toml(found.values))
+        file.flush()
+        os.fsync(file.fileno())
+    return "restored", found.left_out
 
 
 def _free_name(place: Path, at: str) -> Path:

@@ -68,18 +68,36 @@ def walk(
         yield _visit(os.fspath(start), scope, start.name, rules)
 
 
+def rule_against(root: Path, path: str, excludes: Iterable[str], foreign: Iterable[Path]) -> str | None:
+    """The rule by which a walk of the root never comes to the file at this path, if there is one."""
+    rules = _Rules(tuple(excludes), frozenset(os.fspath(one) for one in foreign), MAX_FILE_BYTES)
+    *folders, name = path.split("/")
+    place, below = os.fspath(root), ""
+    for folder in folders:
+        place = os.path.join(place, folder)
+        if rule := rules.against_folder(place, below + folder, folder):
+            return rule
+        below += f"{folder}/"
+    return rules.against(path, name)
+
+
 @dataclass(frozen=True, slots=True)
 class _Rules:
     patterns: tuple[str, ...]
     foreign: frozenset[str]
     max_bytes: int
 
-    def against(self, path: str, name: str, *, is_folder: bool) -> str | None:
+    def against_folder(self, place: str, path: str, name: str) -> str | None:
+        """The rule that keeps this folder out, if any; `place` is where it is on the disk."""
+        if name in EXCLUDED_FOLDERS:
+            return "never indexed"
+        foreign = "a collection of its own, or Citewell's own data" if place in self.foreign else None
+        return self.against(path, name) or foreign
+
+    def against(self, path: str, name: str) -> str | None:
         """The rule that keeps this path out, if any."""
         if name.startswith("."):
             return "hidden"
-        if is_folder and name in EXCLUDED_FOLDERS:
-            return "never indexed"
         for pattern in self.patterns:
             bare = pattern.rstrip("/")
             # A kind of file is meant however its extension is spelt.
@@ -104,10 +122,8 @@ def _walk_folder(folder: str, below: str, rules: _Rules) -> Iterator[Entry]:
             yield entry
         elif not entry.is_dir(follow_symlinks=False):
             yield _visit(entry.path, below + entry.name, entry.name, rules)
-        elif rule := rules.against(below + entry.name, entry.name, is_folder=True):
+        elif rule := rules.against_folder(entry.path, below + entry.name, entry.name):
             yield Excluded(printable(below + entry.name) + "/", rule)
-        elif entry.path in rules.foreign:
-            yield Excluded(printable(below + entry.name) + "/", "a collection of its own, or Citewell's own data")
         else:
             inside = f"{below}{entry.name}/"
             open_folders.append((inside, _list_folder(entry.path, inside)))
@@ -122,7 +138,7 @@ def _list_folder(folder: str, below: str) -> Iterator[os.DirEntry[str] | LeftOut
 
 
 def _visit(path: str, relative: str, name: str, rules: _Rules) -> Entry:
-    if rule := rules.against(relative, name, is_folder=False):
+    if rule := rules.against(relative, name):
         return Excluded(printable(relative), rule)
     try:
         facts = os.lstat(path)

@@ -48,6 +48,9 @@ _DEFAULTS = {
     "tcp_user_timeout": "10000",
     "application_name": "citewell",
 }
+_SERVER_TIME = "SELECT extract(epoch FROM clock_timestamp())"
+# Clocks run apart by less: further, somebody set one, or the machine slept.
+_CLOCK_WAS_SET = 1.0
 _SET_UP = f"SET search_path = {SCHEMA}; SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"
 # Shut down, crashed, starting up, too many connections; then two transactions in each other's way.
 _PASSING = {"57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01"}
@@ -93,10 +96,17 @@ class PostgresSessions:
         for_update=" FOR UPDATE",
     )
 
-    def __init__(self, url: str, package: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(
+        self,
+        url: str,
+        package: str,
+        patience_seconds: float = PATIENCE_SECONDS,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
         self.address = Address(url)
-        # How far the clock of the server is before that of this machine, in seconds.
-        self.clock_skew = 0.0
+        # The clock that can be set; how far the server's was before it when that was measured, and the steady one's.
+        self._wall = wall
+        self._skew, self._set_at = 0.0, 0.0
         self._patience = patience_seconds
         self._closing = threading.Event()
         # When the outage of now began, and when it was last noticed.
@@ -158,11 +168,23 @@ class PostgresSessions:
         self._measure_clock(connection)
         connection.commit()
 
+    @property
+    def clock_skew(self) -> float:
+        """How far the clock of the server is before that of this machine, in seconds; also once that one was set."""
+        if abs(self._wall() - time.monotonic() - self._set_at) > _CLOCK_WAS_SET:
+            self._told_time(self._wall(), self.read(lambda session: session.rows(_SERVER_TIME)[0][0], waits=False))
+        return self._skew
+
     def _measure_clock(self, connection: _Connection) -> None:
-        before = time.time()
-        row = connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()
+        before = self._wall()
+        row = connection.execute(_SERVER_TIME).fetchone()
         assert row is not None
-        self.clock_skew = float(row[0]) - (before + time.time()) / 2
+        self._told_time(before, row[0])
+
+    def _told_time(self, before: float, server: Any) -> None:
+        """The server has said what time it is, between then and now."""
+        now = self._wall()
+        self._skew, self._set_at = float(server) - (before + now) / 2, now - time.monotonic()
 
     def _patiently(self, work: Callable[[Session], Result], patience: float) -> Result:
         delay, is_repeated = _FIRST_DELAY, False

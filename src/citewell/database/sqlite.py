@@ -3,6 +3,10 @@
 It uses apsw's own SQLite, never the standard library's: versions before 3.51.3 can corrupt a database on a WAL reset,
 and the same file must not be opened by both libraries in one process (POSIX locks of one would drop the other's).
 A file is created complete or not at all, so an empty or half-made file is damage, never a state of ours.
+
+A file may come from somebody else, in a backup or a folder that was passed on. Its schema must be the one our scripts
+make, to the word: a trigger or a view of somebody else's would run with our statements. A folder that cannot be written
+is read as it is.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +32,7 @@ BUSY_TIMEOUT_MS = 60_000
 MAX_READERS = 8
 _CLOSE_ATTEMPTS = 40
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+_OPEN_TO_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOMUTEX | apsw.SQLITE_OPEN_URI
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +202,64 @@ def fetch_value(connection: apsw.Connection, sql: str, bindings: Bindings = ()) 
     return row[0]
 
 
+_SETTINGS_TO_READ = ("temp_store = MEMORY", "cache_size = -65536", "mmap_size = 268435456")
+_SETTINGS_TO_WRITE = (
+    # FULL: an acknowledged document survives a power cut, not only a killed process.
+    *("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"),
+    # What a person has removed must not stay readable in freed pages.
+    "secure_delete = ON",
+    # A log that a long reader let grow shrinks again once the reader has gone.
+    "journal_size_limit = 4194304",
+)
+
+
 def connect(path: Path) -> apsw.Connection:
-    """A connection to an existing file, set up the way every connection of ours is."""
+    """A connection to an existing file, set up the way every connection of ours is; only to read where it must be."""
     with store_errors(path):
-        connection = apsw.Connection(str(path), flags=_OPEN)
+        connection = _open_file(path)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            # FULL: an acknowledged document survives a power cut, not only a killed process.
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY"):
+            to_write = () if connection.readonly("main") else _SETTINGS_TO_WRITE
+            for pragma in (*to_write, *_SETTINGS_TO_READ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
-            # What a person has removed must not stay readable in freed pages.
-            connection.execute("PRAGMA secure_delete = ON").fetchall()
-            connection.execute("PRAGMA cache_size = -65536").fetchall()
-            connection.execute("PRAGMA mmap_size = 268435456").fetchall()
-            # A log that a long reader let grow shrinks again once the reader has gone.
-            connection.execute("PRAGMA journal_size_limit = 4194304").fetchall()
         except BaseException:
             connection.close()  # or its log would lie beside a damaged file
             raise
     return connection
+
+
+def _open(place: str, flags: int) -> apsw.Connection:
+    """Every connection is opened here: no schema is trusted, and none can be changed but by statements that say so."""
+    connection = apsw.Connection(place, flags=flags)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    return connection
+
+
+def _open_file(path: Path) -> apsw.Connection:
+    """A connection to an existing file; where file or folder cannot be written, one that only reads.
+
+    A reader of a file with a write-ahead log takes part in the log's locks (`-shm`), and so it writes too. Where it
+    cannot: with log and locks there, somebody may be writing, and SQLite reads along. With neither there, nobody is,
+    and the file is read as one that does not change; that it is written by somebody with other rights later is not
+    noticed. A log without its locks cannot be read without writing.
+    """
+    if is_writable(path):
+        return _open(str(path), _OPEN)
+    log, locks = path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+    if log.exists() and locks.exists():
+        return _open(f"file:{quote(str(path))}?mode=ro", _OPEN_TO_READ)
+    if log.exists() and log.stat().st_size:
+        raise Unavailable(
+            f"{path.name} was not closed properly, and {path.parent} cannot be written, so its log cannot be read.",
+            fix="Make the folder writable, or copy it to where you can write and use the copy with --data-dir.",
+        )
+    return _open(f"file:{quote(str(path))}?immutable=1", _OPEN_TO_READ)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether a database can be changed: its file, and the folder that its log is made in."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def prepare_file(path: Path, schema: Schema) -> None:
@@ -228,8 +273,16 @@ def prepare_file(path: Path, schema: Schema) -> None:
             f"{path.name} is empty (0 bytes), which is damage.",
             fix=f"Restore it from a backup, or delete {path.name} and add your folders again.",
         )
-    if file_version(path, schema) < schema.version:
-        _migrate_file(path, schema)
+    version = file_version(path, schema)
+    if version == schema.version:
+        return
+    if not is_writable(path):
+        raise Unavailable(
+            f"{path.name} is of an earlier Citewell (schema {version}; this one has {schema.version}) and cannot be"
+            f" brought up to date: {path.parent} cannot be written.",
+            fix="Make the folder writable, or copy it to where you can write and use the copy with --data-dir.",
+        )
+    _migrate_file(path, schema)
 
 
 def _refuse_orphans(path: Path) -> None:
@@ -246,11 +299,13 @@ def _refuse_orphans(path: Path) -> None:
 def _create(path: Path, schema: Schema) -> None:
     """Build the new file aside and put it in place whole, unless another process was first."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not os.access(path.parent, os.W_OK):
+        raise Unavailable(f"{path.parent} has no {path.name} and cannot be written.", fix=_MAKE_WRITABLE)
     _sweep(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     aside.unlink(missing_ok=True)
     try:
-        connection = apsw.Connection(str(aside), flags=_OPEN | apsw.SQLITE_OPEN_CREATE)
+        connection = _open(str(aside), _OPEN | apsw.SQLITE_OPEN_CREATE)
         os.chmod(aside, 0o600)
         try:
             migrate(connection, schema)
@@ -294,7 +349,12 @@ def _is_running(process: int) -> bool:
 
 
 def file_version(path: Path, schema: Schema) -> int:
-    """The schema version of an existing file, read without changing a byte of it."""
+    """The schema version of an existing file, read without changing a byte of it; its schema is one of ours."""
+    with store_errors(path):
+        return _file_version(path, schema)
+
+
+def _file_version(path: Path, schema: Schema) -> int:
     with path.open("rb") as file:
         header = file.read(100)
     if not header.startswith(b"SQLite format 3\x00"):
@@ -305,21 +365,69 @@ def file_version(path: Path, schema: Schema) -> int:
             f"{path.name} belongs to another program, or is damaged.",
             fix="Choose another data folder with --data-dir, or restore the file from a backup.",
         )
-    connection = apsw.Connection(str(path), flags=_OPEN)
+    connection = _open_file(path)
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         if path.with_name(f"{path.name}-wal").exists():
             # Closing would fold what a crash left in the WAL into a file that may be too new for us.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        version = connection.pragma("user_version")
+        connection.execute("BEGIN")  # both of one state: another process may be migrating
+        version = int(connection.pragma("user_version"))
+        if version > schema.version:
+            raise StoreUnusable(
+                f"{path.name} was written by a newer Citewell (schema {version}; this one knows {schema.version}).",
+                fix="Upgrade Citewell, or choose another data folder with --data-dir.",
+            )
+        _check_schema(_schema_of(connection), Schema(schema.name, 0, schema.scripts[:version]), path)
     finally:
         connection.close()
-    if version > schema.version:
+    return version
+
+
+# What is in a schema: the statement that makes each thing, by its kind and name.
+_Things = dict[tuple[str, str], str]
+
+
+def _schema_of(connection: apsw.Connection) -> _Things:
+    """The schema of a database, without what SQLite keeps for itself to plan queries by.
+
+    SQLite obeys the statement, whatever kind and name stand beside it: two of one name are one that differs.
+    """
+    found: _Things = {}
+    for kind, name, sql in connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"):
+        found[kind, name] = found.get((kind, name), "") + " ".join(str(sql).split())
+    # The tables that make up a full-text index are the index's own, and may be written otherwise by another SQLite.
+    indexes = [name for (_, name), sql in found.items() if sql.startswith("CREATE VIRTUAL TABLE")]
+    parts = {("table", f"{index}_{part}") for index in indexes for part in ("data", "idx", "docsize", "config")}
+    return {
+        key: "CREATE TABLE" if key in parts and sql.startswith("CREATE TABLE ") else sql
+        for key, sql in found.items()
+        if key not in (("table", "sqlite_stat1"), ("table", "sqlite_stat4"))
+    }
+
+
+@lru_cache(maxsize=8)
+def _made_by(schema: Schema) -> _Things:
+    """What the scripts of a schema make."""
+    connection = _open(":memory:", _OPEN | apsw.SQLITE_OPEN_CREATE)
+    try:
+        migrate(connection, schema)
+        return _schema_of(connection)
+    finally:
+        connection.close()
+
+
+def _check_schema(found: _Things, schema: Schema, path: Path) -> None:
+    """Refuse a file that has anything our scripts do not make, or lacks something they do."""
+    made = _made_by(schema)
+    foreign = [f"{kind} {name}"[:80] for (kind, name), sql in found.items() if made.get((kind, name)) != sql]
+    if foreign:
         raise StoreUnusable(
-            f"{path.name} was written by a newer Citewell (schema {version}; this one knows {schema.version}).",
-            fix="Upgrade Citewell, or choose another data folder with --data-dir.",
+            f"{path.name} has what Citewell does not make ({', '.join(foreign[:3])}): it is not used.",
+            fix="Restore it from a backup of your own. If you added this yourself, drop it from the file first.",
         )
-    return int(version)
+    if lacking := [f"{kind} {name}" for kind, name in made if (kind, name) not in found]:
+        raise StoreUnusable(f"{path.name} is damaged: it has no {', '.join(lacking[:3])}.", fix=_replace(path))
 
 
 def _migrate_file(path: Path, schema: Schema) -> None:
@@ -354,8 +462,8 @@ def copy_database(source: Path, target: Path, schema: Schema) -> int:
     """
     with store_errors(source):
         version = file_version(source, schema)
-        original = apsw.Connection(str(source), flags=_OPEN)
-        copy = apsw.Connection(str(target), flags=_OPEN | apsw.SQLITE_OPEN_CREATE)
+        original = _open_file(source)
+        copy = _open(str(target), _OPEN | apsw.SQLITE_OPEN_CREATE)
         try:
             original.set_busy_timeout(BUSY_TIMEOUT_MS)
             os.chmod(target, 0o600)
@@ -366,6 +474,8 @@ def copy_database(source: Path, target: Path, schema: Schema) -> int:
             # One file: no log beside it that would have to be copied too.
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
             check_sound(copy, source)
+            if copy.pragma("freelist_count") * 2 > copy.pragma("page_count"):
+                copy.execute("VACUUM")  # most of it is what was removed: nothing that anybody wants back
         finally:
             copy.close()
             original.close()
@@ -375,9 +485,7 @@ def copy_database(source: Path, target: Path, schema: Schema) -> int:
 def count_rows(path: Path, table: str) -> int:
     """How many rows a table has, in a file that nobody writes to; damage is refused. Nothing is left beside it."""
     with store_errors(path):
-        connection = apsw.Connection(
-            f"file:{quote(str(path))}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        )
+        connection = _open(f"file:{quote(str(path))}?immutable=1", _OPEN_TO_READ)
         try:
             check_sound(connection, path)
             return int(fetch_value(connection, f'SELECT count(*) FROM "{table}"'))
@@ -411,7 +519,12 @@ def store_errors(path: Path) -> Iterator[None]:
             f"{path.name} has been busy for {BUSY_TIMEOUT_MS // 1000} s: another process is writing.",
             fix="Wait for the other command to end, or stop it, and try again.",
         ) from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+    except apsw.ReadOnlyError as error:
+        raise Unavailable(
+            f"{path.parent} cannot be written: what is in {path.name} can be read, but not changed.",
+            fix=_MAKE_WRITABLE,
+        ) from error
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
         raise _closed(path, str(error)) from error
     except (apsw.IOError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in _NO_ROOM:
@@ -422,6 +535,7 @@ def store_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
+_MAKE_WRITABLE = "Make the folder and its files writable, or choose another one with --data-dir."
 _NO_ROOM: Sequence[int] = (27, 28, 122)  # EFBIG, ENOSPC, EDQUOT
 
 

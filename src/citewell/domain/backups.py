@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,8 +52,24 @@ class BackupReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A setting that a backup would change so that data may go elsewhere, or more be permitted; secrets are masked."""
+
+    name: str
+    here: str
+    value: str
+
+
+# Says whether these settings are put in place.
+AcceptSettings = Callable[[Sequence[SettingChange]], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What `restore` put in place, and where what was there before is kept."""
+    """What `restore` put in place, and where what was there before is kept.
+
+    `settings_left_out` names settings of the backup that were not accepted, or that this version does not know.
+    """
 
     data_dir: str
     created_at: str
@@ -65,3 +82,4 @@ class RestoreReport:
     secrets_left_out: tuple[str, ...]
     kept_aside: str | None
     seconds: float
+    settings_left_out: tuple[Problem, ...] = ()

@@ -23,6 +23,7 @@ ChatProblem = Literal[
     "cut_stream",  # a stream that ended before the model was done
     "bad_reply",  # a reply nobody can read: not JSON, no choices, undecodable
     "endless",  # more output than was asked for
+    "day_limit",  # nothing was asked: the ceiling for all calls of the day has no room for it
 ]
 
 

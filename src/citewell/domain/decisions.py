@@ -110,13 +110,14 @@ class ModelAsked:
 
 @dataclass(frozen=True, slots=True)
 class CostLimitReached:
-    """A ceiling, in USD or in tokens, leaves no room for the next call."""
+    """A ceiling, in USD or in tokens, leaves no room for the next call; `of_day` says so of the one for a whole day."""
 
     name: ClassVar[str] = "cost_limit_reached"
     max_cost_usd: float | None
     spent_usd: float
     max_tokens: int | None = None
     spent_tokens: int = 0
+    of_day: str = ""
 
     @property
     def ceiling(self) -> str:

@@ -20,7 +20,10 @@ PREVIEW_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class NoteTask:
-    """Which note a run is about; `root` is a folder that was added, `path` is relative to it, `day` is today."""
+    """Which note a run is about; `root` is a folder that was added, `path` is relative to it, `day` is today.
+
+    `web_queries` is all that the web may be asked for. Records of older versions have None: the name of every topic.
+    """
 
     root: str
     path: str
@@ -28,6 +31,7 @@ class NoteTask:
     depth: NoteDepth = "shallow"
     focus: str | None = None
     dry_run: bool = False
+    web_queries: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

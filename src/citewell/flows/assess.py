@@ -92,7 +92,7 @@ def assess(asked: WebEvidence) -> WebAssessment:
         pack = merged(asked.corpus, asked.found, _contradicted(rows, disagree), asked.rows)
     sites = _sites_by_concept(pack, pages, asked)
     thin = tuple(name for name, found in sites.items() if 0 < len(found) < _NEEDED_SITES)
-    disputes = _disputes(disagree) if asked.is_deep else ()
+    disputes = _disputes(asked.found.question, disagree, pages) if asked.is_deep else ()
     sufficient, reason = _verdict(asked, verdict, thin, disputes, rows)
     gaps = tuple(dict.fromkeys((*verdict.missing_concepts, *(thin if asked.is_deep else ()), *disputes)))
     own = asked.corpus.evidence if asked.from_notes else ()
@@ -224,11 +224,17 @@ def _sites_by_concept(pack: ResearchPack, pages: Mapping[str, PageFacts], asked:
     return sites
 
 
-def _disputes(found: Sequence[Contradiction]) -> tuple[str, ...]:
-    """The contradiction check: what an answer would state as disputed while one side has a single voice."""
-    return tuple(
-        one.about[:80] for one in found if any(side.independent_sources < _NEEDED_SITES for side in one.stated)
-    )
+def _disputes(question: str, found: Sequence[Contradiction], pages: Mapping[str, PageFacts]) -> tuple[str, ...]:
+    """The contradiction check: what an answer would state as disputed while one side has a single voice.
+
+    What is disputed becomes a query: it is named by the question, or by what a page says, never by a note's sentence.
+    """
+    named: list[str] = []
+    for one in found:
+        if any(side.independent_sources < _NEEDED_SITES for side in one.stated):
+            said = [side.value for side in one.stated if pages.keys() & set(side.source_keys)]
+            named.append(one.about if one.kind != "polarity" else (said or [question])[0])
+    return tuple(name[:80] for name in named)
 
 
 def contradictions_in(question: str, pack: ResearchPack) -> tuple[Contradiction, ...]:

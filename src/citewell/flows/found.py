@@ -22,7 +22,7 @@ from citewell.runs.journal import Abandoned, Failed, Run
 
 @dataclass(slots=True)
 class Found:
-    """What a run has found, written and checked. Flows fill it; the result of a run that is stopped is what is in it."""
+    """What a run has found, written and checked. Flows fill it; of a run that is stopped, this is the result."""
 
     plan: QueryPlan | None = None
     pack: ResearchPack | None = None

@@ -1,5 +1,7 @@
-"""The corpus alone: plan → retrieve, and the topic's brief at the same time → inspect the top rows → judge → at most one
-focused retry or one related expansion → the answer (`flows/write.py`).
+"""The corpus alone.
+
+plan → retrieve, and the topic's brief at the same time → inspect the top rows → judge → at most one focused retry or
+one related expansion → the answer (`flows/write.py`).
 """
 
 from __future__ import annotations

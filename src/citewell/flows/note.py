@@ -1,8 +1,8 @@
 """A note: its topics, what other documents say of them, and a section written into it.
 
-read the note → topics (a model, or its layout) → search each, all at once, in the corpus and, where it may be asked, on
-the web → findings (a model writes, once for all topics or, deep, once a topic; without one, passages are quoted) → every
-sentence verified → links → the section → the file. A topic that fails is skipped and told; what serves all of them and
+read the note → topics (a model, or its layout) → search each, all at once, in the corpus and, where it may be asked,
+on the web → findings (a model writes, once for all topics or, deep, once a topic; without one, passages are quoted) →
+every sentence verified → links → the section → the file. A topic that fails is skipped and told; what serves all of them and
 fails ends the run, and the note stays as it is.
 """
 
@@ -117,9 +117,8 @@ class _Note:
         self._no_model = not run.request.models.writes
 
     async def run_through(self) -> None:
-        run, found, task = self.run, self.found, self.task
         self.note = await self._read()
-        run.decide(*self._estimated_cost())
+        self.run.decide(*self._estimated_cost())
         await self._choose_topics()
         await self._search()
         await self._write()

@@ -200,7 +200,7 @@ class _Report:
             return None
         unreadable: tuple[str, str] | None = None
         for _ in range(_PLAN_TRIES):
-            if run.is_hurried:
+            if self.run.is_hurried:
                 return None
             seconds = self._seconds(min(_PLAN_SECONDS, use.planner_seconds))
             request = fitted(run, self.found, LlmQueryPlanner().request(task.brief, use.planner, seconds, unreadable))

@@ -1,7 +1,7 @@
 """From evidence to an answer, the same for every run: draft → judge → repair once → verify → review → keep the texts.
 
-A model writes only where one is chosen, there is evidence, and its cost fits. Whatever it does, the evidence stays: time
-that runs out and a ceiling that is reached leave a quoted answer, marked incomplete.
+A model writes only where one is chosen, there is evidence, and its cost fits. Whatever it does, the evidence stays:
+time that runs out and a ceiling that is reached leave a quoted answer, marked incomplete.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Guards: a path never leaves the folder that was added; symbolic links, files with a second name (hard links), pipes and
 devices are refused, also when they take the note's place meanwhile; the old file stays until the new one is on the
-disk; its mode stays. A file that was changed since it was read is not replaced. What remains: between the last look and
-the replacing lie microseconds, and a program that keeps the old file open goes on writing into that.
+disk; its mode stays, and so do its extended attributes and its access control list (on Linux). A file that was changed
+since it was read is not replaced. What remains: between the last look and the replacing lie microseconds, and a program
+that keeps the old file open goes on writing into that.
 """
 
 from __future__ import annotations
@@ -142,10 +143,11 @@ def replace_note(place: NotePlace, expected: NoteFile, text: str, disk: Disk, an
     """Put this text in the note's place, if it still is what it was; on any failure the note stays as it is."""
     data = text.encode("utf-8")
     with opened_folder(place) as folder:
-        temporary = f".{place.name[:80]}.citewell-{secrets.token_hex(6)}.tmp"
+        # Without the note's name: that may be as long as a name can be.
+        temporary = f".citewell-{secrets.token_hex(12)}.tmp"
         announce.begun(temporary)
         try:
-            _put_beside(folder, temporary, expected, data, disk)
+            _put_beside(folder, temporary, place, expected, data, disk)
             _check_unchanged(folder, place, expected)
             disk.replace(temporary, place.name, folder)
         except BaseException:
@@ -167,8 +169,8 @@ class TempAnnounced:
     def ended(self) -> None: ...
 
 
-def _put_beside(folder: int, name: str, expected: NoteFile, data: bytes, disk: Disk) -> None:
-    """A file with these bytes and the note's mode, on the disk before it is used."""
+def _put_beside(folder: int, name: str, place: NotePlace, expected: NoteFile, data: bytes, disk: Disk) -> None:
+    """A file with these bytes and the note's mode and attributes, on the disk before it is used."""
     descriptor = disk.create_unnamed(folder)
     is_unnamed = descriptor is not None
     if descriptor is None:
@@ -176,6 +178,7 @@ def _put_beside(folder: int, name: str, expected: NoteFile, data: bytes, disk: D
     try:
         disk.write(descriptor, data)
         _take_after(descriptor, expected.facts)
+        _copy_attributes(folder, place, descriptor)
         disk.fsync(descriptor)
         if is_unnamed:
             disk.name(descriptor, name, folder)
@@ -190,6 +193,48 @@ def _take_after(descriptor: int, facts: os.stat_result) -> None:
         with suppress(PermissionError):
             os.fchown(descriptor, facts.st_uid, facts.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(facts.st_mode))
+
+
+def _copy_attributes(folder: int, place: NotePlace, descriptor: int) -> None:
+    """Give a new file the note's extended attributes, access control list included, and no others.
+
+    Only the system may set some of those it keeps for itself; it has set its own on the new file.
+    """
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        note = os.open(place.name, _READ | os.O_NONBLOCK, dir_fd=folder)
+    except FileNotFoundError:
+        return  # it was moved meanwhile, which is found out before the new file takes its place
+    try:
+        wanted = {name: os.getxattr(note, name) for name in _attributes(note)}
+    finally:
+        os.close(note)
+    given = _attributes(descriptor)
+    for name in given - wanted.keys():
+        with _unless_the_systems(name):
+            os.removexattr(descriptor, name)
+    for name, value in wanted.items():
+        with _unless_the_systems(name):
+            os.setxattr(descriptor, name, value)
+
+
+def _attributes(descriptor: int) -> set[str]:
+    try:
+        return set(os.listxattr(descriptor))
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return set()
+        raise
+
+
+@contextmanager
+def _unless_the_systems(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if not name.startswith(("security.", "trusted.")) or error.errno not in (errno.EPERM, errno.ENOTSUP):
+            raise
 
 
 def _check_unchanged(folder: int, place: NotePlace, expected: NoteFile) -> None:

@@ -117,7 +117,8 @@ class NoteRewriter:
         """Keep a text, on the disk before anything else happens; a name that is taken is never written over."""
         folder = self._folder(place)
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for one in (self._backups, folder):
+                one.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 name = self._write_backup(descriptor, place, text, before, after)

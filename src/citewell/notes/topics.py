@@ -47,6 +47,7 @@ MAX_TOPIC_CHARS = 160
 _MOST: dict[TopicType, int] = {"question": 4, "claim": 4, "concept": 6}
 _LIKE = 0.6
 # What a note links to is one click away already: it is looked up only where the note gives few other topics.
+_CLAIMED = 2
 _LINKED = 4
 _FEW = 4
 # Headings that say what kind of thing stands below them, and not what it is about.
@@ -128,6 +129,10 @@ def _as_source(title: str, text: str) -> PreparedSource:
 
 def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic, ...]:
     """At most ten topics, in the order of the note."""
+    return tuple(one.topic for one in _chosen(note, focus))
+
+
+def _chosen(note: NoteText, focus: str | None) -> list[_Candidate]:
     text = note.expanded[:MAX_NOTE_CHARS]
     passages = passages_of(_as_source(note.title, text))
     # Notes of other languages quote English too.
@@ -147,7 +152,7 @@ def extract_topics(note: NoteText, focus: str | None = None) -> tuple[NoteTopic,
         most = MAX_TOPICS if one.rank < _LINKED else _FEW
         if len(chosen) < most and room and not any(_alike(one, other) for other in chosen):
             chosen.append(one)
-    return tuple(one.topic for one in sorted(chosen, key=lambda one: one.place))
+    return sorted(chosen, key=lambda one: one.place)
 
 
 def numbered_as(text: str) -> bool:
@@ -195,7 +200,7 @@ def _claimed(passages: Sequence[Passage]) -> Iterator[_Candidate]:
         if is_half or not _is_checkable(shown) or leans_back(one) or not is_claim(shown) or links_only(one):
             continue
         if _is_statement(shown) and len(content_stems(shown)) > 3 and not _says_little(shown):
-            yield from _candidate(shown, one.heading, "claim", one.start, 2)
+            yield from _candidate(shown, one.heading, "claim", one.start, _CLAIMED)
 
 
 def _is_statement(text: str) -> bool:
@@ -263,6 +268,25 @@ def query_of(topic: NoteTopic, title: str) -> str:
     above = topic.context if topic.context and topic.context != title else title
     lent = above if len(content_stems(above)) <= 6 else title
     return f"{topic.topic} {lent}" if len(content_stems(topic.topic)) < 3 else topic.topic
+
+
+def web_queries(note: NoteText, focus: str | None = None, *, with_claims: bool) -> tuple[str, ...]:
+    """All that the web may be asked for a note: its title, headings, questions and the focus that was given.
+
+    What it states and what it links to, which stands in its sentences, is asked for `with_claims` only.
+    """
+    chosen = _chosen(note, focus)
+    topics = [one.topic for one in chosen]
+    named = [one.topic for one in chosen if with_claims or one.rank not in (_CLAIMED, _LINKED)]
+    return tuple(dict.fromkeys(filter(None, (web_query_of(topic, topics, note.title) for topic in named))))
+
+
+def nearest_query(topic: NoteTopic, queries: Sequence[str]) -> str:
+    """The query that has most words with a topic in common; empty where none has any."""
+    stems = content_stems(topic.topic)
+    shared = [(len(stems & content_stems(query)), query) for query in queries]
+    most, query = max(shared, key=lambda one: one[0], default=(0, ""))
+    return query if most else ""
 
 
 def web_query_of(topic: NoteTopic, topics: Sequence[NoteTopic], title: str) -> str:

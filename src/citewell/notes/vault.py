@@ -1,6 +1,7 @@
 """The vault around a note: what it embeds, what it links to, how another document is linked from it, and its file.
 
-Only folders that were added are ever read or written, whatever a run says.
+Only what `citewell add` reads is ever read or written, whatever a run says: no file outside of the folders that were
+added, and none in them that the rules of its walk leave out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from citewell.corpus.exclusions import path_rules
 from citewell.corpus.links import Candidate, choose_target, fold_name, lookup_name
+from citewell.corpus.walk import rule_against
 from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.documents import Document, Link, ReadDocument
 from citewell.domain.errors import BadInput, Conflict, NotFound
@@ -36,12 +39,49 @@ _NAMELESS = ("readme", "index", "_index")
 class NoteVault:
     """Notes of the folders that were added."""
 
-    def __init__(self, corpus: CorpusStore, rewriter: NoteRewriter) -> None:
+    def __init__(self, corpus: CorpusStore, rewriter: NoteRewriter, private: tuple[Path, ...] = ()) -> None:
         self._corpus = corpus
         self._rewriter = rewriter
+        # Folders of our own, which nobody's notes are in.
+        self._private = private
 
     def place(self, path: str, base: Path | None = None) -> NotePlace:
         """Where a note stands, by its path on the disk (from `base`, if given) or below one of the added folders."""
+        found = self._places(path, base)
+        there = found if len(found) == 1 else [place for place in found if os.path.lexists(place.whole)]
+        if len(there) > 1:
+            raise Conflict(f"Several folders have a {path}.", fix="Name the note by its whole path.")
+        if there and os.path.lexists(there[0].whole):
+            self._check_is_added(there[0])
+            return there[0]
+        if not found and os.path.lexists(os.path.join(base or Path("/"), os.path.expanduser(path))):
+            raise BadInput(
+                f"{path} does not lie in a folder that was added, so nothing is written into it.",
+                fix="Add its folder first: citewell add FOLDER",
+            )
+        raise NotFound(f"There is no note at {path}.", fix="Check the path; 'citewell collections' lists the folders.")
+
+    def known_place(self, path: str) -> NotePlace:
+        """Where a note stands that somebody else names: one that is in the corpus, and still there.
+
+        What is missing, outside, excluded or removed gets one answer: it says nothing of what else is on the disk.
+        """
+        known = [
+            place
+            for place in self._places(path, None)
+            if self._rule_against(place) is None and self._corpus.keys_under(place.whole)
+        ]
+        if len(known) > 1:
+            raise Conflict(f"Several folders have a {path}.", fix="Name the note by its whole path.")
+        if not known or not os.path.lexists(known[0].whole):
+            raise NotFound(
+                "No note of the corpus has that path.",
+                fix="Name a note by its path in a folder that was added; a new one is known after 'citewell add'.",
+            )
+        return known[0]
+
+    def _places(self, path: str, base: Path | None) -> list[NotePlace]:
+        """Where a path may lead: below the folder it names, or else below any folder that was added."""
         if not path or "\0" in path:
             raise BadInput("No note is named.", fix="Name a note by its path.")
         check_name(path)
@@ -50,21 +90,26 @@ class NoteVault:
         if base is not None or os.path.isabs(wanted):
             found = _below(os.path.abspath(os.path.join(base or Path("/"), wanted)), roots)
             if found is not None:
-                return found
-        if not os.path.isabs(wanted):
-            clean = posixpath.normpath(wanted.replace(os.sep, "/"))
-            inside = [NotePlace(root, clean) for root in roots if not clean.startswith("../") and clean != ".."]
-            there = [place for place in inside if os.path.lexists(place.whole)]
-            if len(there) > 1:
-                raise Conflict(f"Several folders have a {path}.", fix="Name the note by its whole path.")
-            if there:
-                return there[0]
-        if os.path.lexists(os.path.join(base or Path("/"), wanted)):
+                return [found]
+        clean = posixpath.normpath(wanted.replace(os.sep, "/"))
+        if os.path.isabs(wanted) or clean.startswith("../") or clean == "..":
+            return []
+        # A folder in another one may be a collection of its own.
+        homes = [_below(os.path.join(root, *clean.split("/")), roots) or NotePlace(root, clean) for root in roots]
+        return list(dict.fromkeys(homes))
+
+    def _rule_against(self, place: NotePlace) -> str | None:
+        """The rule by which `add` leaves this file out."""
+        excludes = next((info.excludes for info in self._corpus.collections() if info.root == place.root), ())
+        foreign = (*map(Path, self._corpus.roots_below(place.root)), *self._private)
+        return rule_against(Path(place.root), place.path, path_rules(excludes), foreign)
+
+    def _check_is_added(self, place: NotePlace) -> None:
+        if rule := self._rule_against(place):
             raise BadInput(
-                f"{path} does not lie in a folder that was added, so nothing is written into it.",
-                fix="Add its folder first: citewell add FOLDER",
+                f"{place.path} is left out by 'citewell add' ({rule}), so nothing is written into it.",
+                fix="Name a note that is in the corpus.",
             )
-        raise NotFound(f"There is no note at {path}.", fix="Check the path; 'citewell collections' lists the folders.")
 
     def read(self, task: NoteTask) -> NoteText:
         """The note, without our section and with what it embeds; raises NotFound or BadInput."""
@@ -121,7 +166,9 @@ class NoteVault:
     def _checked(self, task: NoteTask) -> NotePlace:
         if task.root not in {info.root for info in self._corpus.collections()}:
             raise BadInput("The note does not lie in a folder that was added.", fix="Add its folder first.")
-        return NotePlace(task.root, task.path)
+        place = NotePlace(task.root, task.path)
+        self._check_is_added(place)
+        return place
 
     def _collection(self, task: NoteTask) -> str:
         return next(info.name for info in self._corpus.collections() if info.root == task.root)

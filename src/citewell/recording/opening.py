@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewell.domain.ports import Clock
 from citewell.domain.research_runs import ResearchRunRepository
 from citewell.domain.run_store import RunStore
 from citewell.recording.moving import Records
+
+if TYPE_CHECKING:
+    from citewell.recording.spending import DaySpending
 
 
 def open_runs(place: str | Path, clock: Clock) -> RunStore:
@@ -31,6 +35,15 @@ def reports_beside(runs: RunStore) -> ResearchRunRepository:
 
     assert isinstance(runs, RunTables)
     return ResearchTables(runs.sessions)
+
+
+def spending_beside(runs: RunStore) -> DaySpending:
+    """What calls of models cost, in the database that holds these runs, and is closed with them."""
+    from citewell.recording.run_tables import RunTables
+    from citewell.recording.spending import DaySpending
+
+    assert isinstance(runs, RunTables)
+    return DaySpending(runs.sessions)
 
 
 @contextmanager

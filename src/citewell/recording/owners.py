@@ -26,11 +26,16 @@ def new_token() -> str:
     return f"{this_process()}#{secrets.token_hex(8)}"
 
 
+def is_here(owner: str) -> bool:
+    """Whether the process with this name is one of this machine."""
+    return owner.partition("#")[0].rsplit(":", 2)[0] == socket.gethostname()
+
+
 def is_alive(owner: str) -> bool:
     """Whether the process with this name still runs, as far as this machine can tell."""
-    host, pid, started = owner.partition("#")[0].rsplit(":", 2)
-    if host != socket.gethostname():
+    if not is_here(owner):
         return True
+    _, pid, started = owner.partition("#")[0].rsplit(":", 2)
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
@@ -59,3 +64,8 @@ def moved(moment: str, seconds: float) -> str:
     """The moment so many seconds later."""
     later = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
     return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds_between(moment: str, later: str) -> float:
+    """How long it is from one moment to the other."""
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(moment)).total_seconds()

@@ -45,11 +45,6 @@ class FailsafeLog:
                 self._memory = MemoryLog(self.run_id, self._log.events())
         return self._memory.append(entries, at)
 
-    def give_up(self, entries: Sequence[Entry], at: str) -> None:
-        """Nothing of the run could be stored: it begins in memory."""
-        self._memory = MemoryLog(self.run_id)
-        self._memory.append(entries, at)
-
     def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
         return (self._memory or self._log).events(after, limit)
 

@@ -190,6 +190,8 @@ def _model_decision(decision: decided.Decision) -> str:
     match decision:
         case decided.CostEstimated():
             return _cost(decision)
+        case decided.CostLimitReached(of_day=said) if said:
+            return f"{escape(said)} Quoting instead."
         case decided.CostLimitReached(ceiling=ceiling, spent_usd=usd, spent_tokens=tokens):
             spent = f"{usd} USD" if decision.max_tokens is None else f"{usd} USD and {tokens} tokens"
             return f"the ceiling of {ceiling} leaves no room for the next call ({spent} spent): quoting instead"

@@ -24,11 +24,12 @@ def model_use(
 ) -> ModelUse:
     """The models of a run; `evaluator` is asked between rounds on the web.
 
-    A ceiling in USD needs every price to be known: without it nothing starts.
+    A ceiling in USD, for a run or for a day, needs every price to be known: without it nothing starts.
     """
     writer = choice.model or settings.model or EXTRACTIVE
     planner = _planner(settings, choice, writer)
     ceiling = _ceiling(settings, choice)
+    kept = ceiling if ceiling is not None else settings.max_cost_usd_day or None
     seconds = choice.planner_seconds if choice.planner_seconds is not None else settings.planner_seconds
     if not 0 < seconds <= 600:
         raise BadInput(f"The planner's time is {seconds} s.", fix="Give it between 1 and 600 seconds.")
@@ -45,11 +46,11 @@ def model_use(
     return ModelUse(
         writer=writer,
         planner=planner,
-        writer_price=_price(chat, writer, ceiling) if writer != EXTRACTIVE else None,
-        planner_price=_price(chat, planner, ceiling) if planner else None,
+        writer_price=_price(chat, writer, kept) if writer != EXTRACTIVE else None,
+        planner_price=_price(chat, planner, kept) if planner else None,
         reviewer=reviewer,
-        reviewer_price=_price(chat, reviewer, ceiling) if reviewer else None,
-        evaluator_price=_price(chat, evaluator, ceiling) if evaluator else None,
+        reviewer_price=_price(chat, reviewer, kept) if reviewer else None,
+        evaluator_price=_price(chat, evaluator, kept) if evaluator else None,
         is_hosted=any(is_hosted(model, settings) for model in asked),
         max_cost_usd=ceiling,
         max_output_tokens=settings.max_output_tokens,

@@ -24,7 +24,7 @@ from citewell.domain.run_reports import (
     RunView,
 )
 from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
-from citewell.domain.runs import PriorQuestion, RunProfile, RunResult, RunSummary
+from citewell.domain.runs import TERMINAL, PriorQuestion, RunProfile, RunResult, RunSummary
 from citewell.flows.egress import egress_of
 from citewell.flows.play import FLOWS, Flow, begin, check_resumable, read_start, replay, replay_tolerant
 from citewell.recording.archive import export_run, import_run, packed_run, unpacked_run
@@ -54,6 +54,8 @@ class RunRecords:
         self._clock = clock
         self._data_dir = data_dir
         self._flows = flows
+        # The run that ended here last: however old a clock makes it seem, the pruning that follows leaves it.
+        self._ended_last: str | None = None
 
     def find(self, run: str) -> str:
         """The id of a run, by its id, by how it begins, or as `last`."""
@@ -198,7 +200,10 @@ class RunRecords:
         self._store().delete(run_ids)
 
     def prune(self, *, keep: int, max_age_days: int, keep_all: bool) -> PruneSummary:
-        """Put away old runs: the latest stay, the rest go by age; a run that is being executed is never touched."""
+        """Put away old runs: the latest stay, the rest go by age.
+
+        A run that has not ended is never touched, nor is the one that has just ended here.
+        """
         store = self._store()
         report = prune_traces(
             self._data_dir,
@@ -206,7 +211,7 @@ class RunRecords:
             max_age_days,
             keep_all,
             self._clock.now(),
-            lambda run_id: _is_active(store, run_id),
+            lambda run_id: run_id == self._ended_last or _is_active(store, run_id),
         )
         store.delete(report.removed)
         return PruneSummary(
@@ -220,7 +225,10 @@ class RunRecords:
 
 
 def _is_active(store: RunStore, run_id: str) -> bool:
+    """Whether a run is still executed or may be gone on with; one that cannot be looked at is left alone."""
     try:
-        return store.summary(run_id).status in ("queued", "running")
-    except CitewellError:
+        return store.summary(run_id).status not in TERMINAL
+    except NotFound:
         return False
+    except CitewellError:
+        return True

@@ -76,7 +76,7 @@ from citewell.version import __version__
 MAX_RUNNING = 20
 # Entries a watcher holds at a time.
 PAGE = 64
-# Runs without a trace whose result is still there to be read.
+# Runs without a trace whose result is still there to be read, and failures of runs that are still told.
 _KEPT_IN_MEMORY = 32
 # Runs looked at to find one that can be taken over: some may be of a version that cannot be gone on with.
 _MOST_CLAIMABLE = 1_000
@@ -164,6 +164,8 @@ class RunService(RunRecords):
         self._running: dict[str, _Execution] = {}
         self._queue: deque[_Execution] = deque()
         self._in_memory: OrderedDict[str, _Execution] = OrderedDict()
+        # Why a run stopped here before its end: its log cannot say it where the store is what failed.
+        self._failures: OrderedDict[str, CitewellError] = OrderedDict()
         self._executor = RunExecutor()
         self._poller = RunPoller(
             lambda run_ids: self._store().marks(run_ids), listen=lambda tell: self._store().on_change(tell)
@@ -212,11 +214,13 @@ class RunService(RunRecords):
             *(request.question, now, now, __version__),
         )
         log = FailsafeLog(StoredLog(self._store(), run_id, token))
+        held = (token, lease_from(now)) if has_room else (None, None)
         try:
-            held = (token, lease_from(now)) if has_room else (None, None)
+            # Before anybody is told of the run: one that is acknowledged can be found again.
             self._store().create(summary, opening, *held)
-        except StoreFull:
-            log.give_up([opening], now)
+        except StoreFull as error:
+            said = f"The run was not begun, because it could not be recorded. {error.message}"
+            raise StoreFull(said, fix="Free some disk space, then ask again.") from error
         return self._launch(_Execution(run_id, token, log, is_stored=True, is_held=has_room))
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
@@ -297,6 +301,8 @@ class RunService(RunRecords):
         execution = self._execution(run_id)
         if execution is not None:
             return execution.result.result(timeout)
+        if failure := self.failure(run_id):
+            raise failure
         return self.result(run_id)
 
     async def ended(self, run_id: str) -> RunResult:
@@ -304,7 +310,12 @@ class RunService(RunRecords):
         execution = self._execution(run_id)
         if execution is not None:
             return await asyncio.shield(asyncio.wrap_future(execution.result))
-        return await asyncio.to_thread(self.result, run_id)
+        return await asyncio.to_thread(self.wait, run_id)
+
+    def failure(self, run_id: str) -> CitewellError | None:
+        """Why a run stopped in this process before its end, unless it has gone on since."""
+        with self._lock:
+            return self._failures.get(run_id)
 
     def interrupt(self, run_id: str) -> None:
         """Stop executing a run here; it stays resumable."""
@@ -343,6 +354,7 @@ class RunService(RunRecords):
     def _launch(self, execution: _Execution) -> str:
         """Execute now, or once there is room."""
         with self._lock:
+            self._failures.pop(execution.run_id, None)
             if len(self._running) >= self._max_running:
                 self._queue.append(execution)
                 return execution.run_id
@@ -367,6 +379,7 @@ class RunService(RunRecords):
             execution.result.set_exception(Interrupted(message, fix=fix, run_id=execution.run_id))
         except Exception as error:  # noqa: BLE001  the boundary of a run: whoever waits for it is told
             if not isinstance(error, LeaseLost):
+                self._remember(execution.run_id, error)
                 await self._in_log_thread(self._left, execution)
             execution.result.set_exception(error)
         finally:
@@ -484,6 +497,13 @@ class RunService(RunRecords):
         except CitewellError:
             return  # the disk is full: the run is shown as interrupted and can be resumed once there is room
 
+    def _remember(self, run_id: str, error: Exception) -> None:
+        if isinstance(error, CitewellError):
+            with self._lock:
+                self._failures[run_id] = error
+                while len(self._failures) > _KEPT_IN_MEMORY:
+                    self._failures.popitem(last=False)
+
     def _left(self, execution: _Execution) -> None:
         """A run this process does not go on with."""
         if execution.is_in_memory:
@@ -498,6 +518,7 @@ class RunService(RunRecords):
     def _ended(self, execution: _Execution) -> None:
         with self._lock:
             self._running.pop(execution.run_id, None)
+            self._ended_last = execution.run_id
             if execution.is_in_memory:
                 self._in_memory[execution.run_id] = execution
                 while len(self._in_memory) > _KEPT_IN_MEMORY:

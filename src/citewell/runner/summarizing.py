@@ -143,6 +143,9 @@ class _Work:
         try:
             reply = asyncio.run(writer.chat.chat(request))
         except ChatFailed as error:
+            if error.problem == "day_limit":
+                self._failed.append((key, error.message))
+                return None
             dropped = costs.dropped_call(request, writer.use)
             self._spend = costs.spent(self._spend, dropped, costs.worst_tokens(request))
             self._failed.append((key, error.message))

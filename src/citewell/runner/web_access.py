@@ -18,6 +18,7 @@ from citewell.domain.run_reports import EgressPreview, PreviewedProvider
 from citewell.domain.runs import RunRequest
 from citewell.domain.web import PageFacts
 from citewell.flows.effects import Web
+from citewell.flows.note import ATTEMPTS
 from citewell.flows.pages import PageStore, PassingStore, is_page_key, save_pages
 from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.strategy import plan_question
@@ -110,19 +111,26 @@ class WebAccess:
         asked = tuple(
             dict.fromkeys(filter(None, (models.planner, models.writer if models.writes else "", models.reviewer)))
         )
-        if use is None or not use.providers:
+        note = request.note
+        if use is None or not use.providers or (note is not None and not note.web_queries):
             return EgressPreview(request.question, request.profile, models=asked, hosted_models=models.is_hosted)
-        plan = plan_question(prompt_of(request.question, request.conversation), request.filters, request.limits)
-        queries = first_queries(request.question, plan, intents_of(request.question), use.max_queries)
+        pages, most = use.max_reads if use.loops else 0, use.max_queries
+        if note is not None and note.web_queries:
+            queries = note.web_queries
+            pages = ATTEMPTS * len(queries) if use.loops and note.depth == "deep" else 0
+            most = min(most, len(queries) * len(use.providers))
+        else:
+            plan = plan_question(prompt_of(request.question, request.conversation), request.filters, request.limits)
+            queries = first_queries(request.question, plan, intents_of(request.question), use.max_queries)
         return EgressPreview(
             question=request.question,
             profile=request.profile,
             providers=tuple(PreviewedProvider(name, _host(self.settings, name)) for name in use.providers),
             queries=queries,
-            max_queries=use.max_queries,
-            max_pages=use.max_reads if use.loops else 0,
+            max_queries=most,
+            max_pages=pages,
             max_bytes_received=use.max_bytes,
-            models=tuple(dict.fromkeys((*asked, *filter(None, (use.model,))))),
+            models=asked if note is not None else tuple(dict.fromkeys((*asked, *filter(None, (use.model,))))),
             hosted_models=models.is_hosted,
         )
 

@@ -52,6 +52,8 @@ def decision_line(decision: decided.Decision) -> str | None:
             return f"passages are chosen without the reader: {why}"
         case decided.RepairAsked(faults=faults):
             return f"asking for a repair: {'; '.join(faults)[:200]}"
+        case decided.CostLimitReached(of_day=said) if said:
+            return f"{said} Quoting instead."
         case decided.CostLimitReached(ceiling=ceiling):
             return f"the ceiling of {ceiling} is reached: quoting instead"
         case decided.AnswerVerified(failed_gates=failed) if failed:

@@ -9,7 +9,7 @@
    sites, no hop leads to another (`permits`).
 4. One deadline for everything: looking up, connecting, waiting, reading. Bytes are counted as they come and again as
    they are unpacked; both have the same limit, and no more is taken of the network. gzip and deflate are unpacked,
-   once; anything else is refused.
+   once and to the end of what came; anything else is refused.
 5. No proxy, cookie, or credential of the environment is used.
 6. What is refused, closed and filtered look alike to whoever asks, and no address is told.
 7. Exceptions are explicit: `allow` (the setting CITEWELL_FETCH_ALLOW) names `host:port` pairs that may be anywhere, and
@@ -44,6 +44,7 @@ from citewell.version import __version__
 MOST_REDIRECTS = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_LOCATION = 8_000
+_GZIP = 31  # what zlib calls a gzip header and the largest window
 # A name may have an address that leads nowhere, such as an IPv6 one where there is no IPv6.
 _MOST_DIALLED, _SECONDS_AN_ADDRESS = 4, 2.0
 _MOST_URL = 8_000
@@ -236,6 +237,7 @@ class _Taken:
         self._max = max_bytes
         self._unpacked = 0
         self._unpacker: Any = None
+        self._is_gzip = False
 
     @property
     def room(self) -> int:
@@ -245,7 +247,7 @@ class _Taken:
     def unpacker(self, encoding: str) -> Callable[[bytes], bytes]:
         named = encoding.strip().lower()
         if named in ("gzip", "x-gzip"):
-            self._unpacker = zlib.decompressobj(31)
+            self._unpacker, self._is_gzip = zlib.decompressobj(_GZIP), True
         elif named == "deflate":
             self._unpacker = zlib.decompressobj()
         elif named not in ("", "identity"):
@@ -258,15 +260,26 @@ class _Taken:
             raise too_large(self._max)
         if self._unpacker is None:
             return chunk
-        try:
-            # Never more than may still come: the length of what is packed says nothing of what it unpacks to.
-            data: bytes = self._unpacker.decompress(chunk, self._max - self._unpacked + 1)
-        except zlib.error:
-            raise FetchFailed("parse_error", "what came cannot be unpacked") from None
-        self._unpacked += len(data)
-        if self._unpacked > self._max:
-            raise too_large(self._max)
-        return data
+        unpacked = bytearray()
+        while chunk:
+            if self._unpacker.eof:
+                # gzip may be several members, one after the other, and may be filled up with zeros.
+                chunk = chunk.lstrip(b"\0") if self._is_gzip else chunk
+                if not chunk:
+                    break
+                if not self._is_gzip:
+                    raise FetchFailed("parse_error", "what came goes on behind its end")
+                self._unpacker = zlib.decompressobj(_GZIP)
+            try:
+                # Never more than may still come: the length of what is packed says nothing of what it unpacks to.
+                unpacked += self._unpacker.decompress(chunk, self._max - self._unpacked - len(unpacked) + 1)
+            except zlib.error:
+                raise FetchFailed("parse_error", "what came cannot be unpacked") from None
+            if self._unpacked + len(unpacked) > self._max:
+                raise too_large(self._max)
+            chunk = self._unpacker.unused_data
+        self._unpacked += len(unpacked)
+        return bytes(unpacked)
 
     def rest(self) -> bytes:
         if self._unpacker is not None and not self._unpacker.eof:

@@ -14,7 +14,10 @@ import anyio
 import pytest
 from mcp import Client
 
+from support.http_server import RunningServer, running_server
 from support.mcp_client import Era, command, error_of, text_of
+from support.model_script import silent
+from support.model_server import ScriptedModelServer
 from surfaces.test_cli import Program
 
 pytestmark = pytest.mark.slow
@@ -77,6 +80,50 @@ def test_twenty_clients_with_the_same_ids_get_each_their_own_answers(port: int) 
     assert asyncio.run(all_of_them()) == {key: f"No document has the key or path {key}." for key in keys}
 
 
+HEAD = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+def open_session(server: RunningServer) -> str:
+    who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": who}
+    reply = server.post("/mcp", message, headers=HEAD)
+    assert reply.status == 200, reply.body
+    return reply.headers["mcp-session-id"]
+
+
+def is_there(server: RunningServer, session: str) -> bool:
+    """Whether a session answers; asking is a use of it."""
+    message = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    status = server.post("/mcp", message, headers={**HEAD, "mcp-session-id": session}).status
+    assert status in (200, 404)
+    return status == 200
+
+
+@pytest.mark.attack("L2")
+def test_idle_sessions_lock_nobody_out_and_a_call_under_way_is_not_ended(data: Path) -> None:
+    arguments = {"question": "How far apart are the kelp lines?", "profile": "deep"}
+    asked = {"name": "research_run", "arguments": arguments}
+    call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": asked}
+    with (
+        ScriptedModelServer(silent()) as model,
+        running_server(data, CITEWELL_MODEL="openai:test", CITEWELL_OPENAI_URL=model.base_url) as server,
+    ):
+        forgotten, used, waiting, left = (open_session(server) for _ in range(4))
+        # A client that goes away while it is being answered: its call is still under way.
+        with server.stream("/mcp", method="POST", body=call, headers={**HEAD, "mcp-session-id": left}):
+            assert model.wait_until_asked()
+        model.asked.clear()
+        with server.stream("/mcp", method="POST", body=call, headers={**HEAD, "mcp-session-id": waiting}):
+            assert model.wait_until_asked()
+            assert is_there(server, used)
+            later = [open_session(server) for _ in range(197)]
+            assert [is_there(server, one) for one in (forgotten, used)] == [False, True]
+            last = [open_session(server) for _ in range(200)][-1]
+            gone = [is_there(server, one) for one in (used, later[0], later[-1])]
+            assert (gone, is_there(server, last)) == ([False, False, False], True)
+            assert [is_there(server, one) for one in (waiting, left)] == [True, True]
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -99,6 +146,7 @@ def test_a_foreign_page_is_refused(port: int, headers: dict[str, str], status: i
         connection.close()
 
 
+@pytest.mark.attack("C8")
 def test_a_body_that_is_too_large_or_no_message_is_refused(port: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:

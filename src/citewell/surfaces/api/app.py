@@ -70,7 +70,6 @@ def create_app(cw: Citewell, keeper: Gatekeeper, mounts: tuple[MountedApp, ...] 
             for mount in mounts:
                 if mount.lifespan is not None:
                     await stack.enter_async_context(mount.lifespan())
-            await anyio.to_thread.run_sync(cw.serve_mode)
             # What is loaded now stays: a collection that walks it all would stop every stream for a moment.
             gc.collect()
             gc.freeze()

@@ -232,7 +232,7 @@ def _end(call: Call, run_id: str, rendering: RunRendering) -> StreamEvent:
     """The document of the run, or why there is none."""
     try:
         if call.cw.runs.status(run_id) == "interrupted":
-            raise Interrupted(
+            raise call.cw.runs.failure(run_id) or Interrupted(
                 f"Run {run_id} was interrupted.", fix=f"Go on with POST /api/runs/{run_id}/resume.", run_id=run_id
             )
         return rendering.end(call.cw.runs.result(run_id))

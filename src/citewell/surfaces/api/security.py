@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -107,15 +108,24 @@ def _is_bearer(given: bytes, token: str) -> bool:
 
 def called_by(host: str, port: int, *, also: Iterable[str] = ()) -> frozenset[str]:
     """The Host headers of a server at this address."""
-    loopback = ("127.0.0.1", "localhost", "[::1]")
     shown = f"[{host}]" if ":" in host else host
-    names = loopback if is_loopback(host) else (*loopback, shown.lower(), *(name.lower() for name in also))
+    names = ["127.0.0.1", "localhost", "[::1]", shown.lower()]
+    if not is_loopback(host):
+        names += [name.lower() for name in also]
     return frozenset({f"{name}:{port}" for name in names} | ({*names} if port == 80 else set()))
 
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server at this address."""
-    return host in ("localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdigit())
+    if host.lower() == "localhost":
+        return True
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        # A short form of an address, such as 127.1: a name cannot end in a number.
+        return host.startswith("127.") and host.replace(".", "").isdigit()
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback
 
 
 class Gate:

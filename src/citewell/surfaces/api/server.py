@@ -92,8 +92,16 @@ def serve(
     mounts: Callable[[Citewell, Gatekeeper], tuple[MountedApp, ...]] | None = None,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Serve until a signal comes. `tell` gets the address once requests are taken."""
+    """Serve until a signal comes. `tell` gets the address once requests are taken.
+
+    What cannot be served is raised before anything is: a port that is taken, a store that cannot be opened.
+    """
     listening = listen(host, port, has_token=bool(token))
+    try:
+        cw.serve_mode()
+    except BaseException:
+        listening.close()
+        raise
     actual = listening.getsockname()[1]
     keeper = Gatekeeper(called_by(host, actual, also=names), token)
     app, state = create_app(cw, keeper, mounts(cw, keeper) if mounts else ())

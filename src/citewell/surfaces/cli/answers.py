@@ -75,6 +75,9 @@ def print_answer(
         places = "".join(f" [{n}]" for n in contradiction.citations)
         values = " / ".join(one_line(value, 60) for value in contradiction.values)
         print_text(style(f"Sources disagree: {values}{places}", "yellow"))
+    if "day_limit_reached" in result.warnings:
+        said = "The day's limit for models (CITEWELL_MAX_COST_USD_DAY) is reached; it starts again at 00:00 UTC."
+        print_text(style(said, "yellow"))
     if result.web is not None:
         print_text(style(web_line(result.web), "dim"))
     _print_end(result, verbose=verbose)

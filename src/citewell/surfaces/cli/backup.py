@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from citewell.domain.backups import BackupReport, RestoreReport
+from citewell.domain.backups import BackupReport, RestoreReport, SettingChange
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text
 from citewell.surfaces.cli.options import engine, json_option
 
@@ -45,24 +47,41 @@ def _print_backup(report: BackupReport) -> None:
 @click.command(short_help="Put a backup in place.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace a corpus that is there; it is kept aside, never deleted.")
+@click.option(
+    "--accept-settings", is_flag=True, help="Also take settings that send data elsewhere or permit more, unasked."
+)
 @json_option
 @click.pass_context
-def restore(ctx: click.Context, file: Path, force: bool, as_json: bool) -> None:
+def restore(ctx: click.Context, file: Path, force: bool, accept_settings: bool, as_json: bool) -> None:
     """Put the corpus, runs, traces and settings of a backup in place, checked to the last byte.
 
     A data folder that holds something is not touched without --force, and then it is kept beside the new one.
+    Settings that send data elsewhere or permit more than now (models, addresses, search providers, the tool that writes
+    notes, policies) are shown and asked for; where nobody can be asked they are left out and named.
 
     \b
     Examples:
       citewell --data-dir ~/restored restore ~/backups/citewell-2026-05-31.zip
       citewell restore ~/backups/citewell-2026-05-31.zip --force
+      citewell restore ~/backups/citewell-2026-05-31.zip --accept-settings
     """
     with engine(ctx) as opened:
-        report = opened.corpus.restore(file, force=force)
+        report = opened.corpus.restore(file, force=force, accept_settings=accept_settings or _asked)
     if as_json:
         print_json(report)
         return
     _print_restored(report)
+
+
+def _asked(changes: Sequence[SettingChange]) -> bool:
+    """Whether the person at the terminal wants these settings; not where there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    note("These settings of the backup send data elsewhere, or permit more than now:")
+    for change in changes:
+        value, here = (one_line(text, 200) or "nothing" for text in (change.value, change.here))
+        note(f"  {change.name}: {value}  (now: {here})")
+    return click.confirm("Take them over? Everything else is restored either way.", default=False, err=True)
 
 
 def _print_restored(report: RestoreReport) -> None:
@@ -72,6 +91,10 @@ def _print_restored(report: RestoreReport) -> None:
         print_text("The settings that were there were kept.")
     if report.kept_aside:
         print_text(f"What was there before is in {one_line(report.kept_aside, 200)}.")
+    for problem in report.settings_left_out:
+        note(f"Setting left out: {one_line(problem.path, 80)}: {one_line(problem.reason, 300)}")
+    if report.settings_left_out:
+        note("  → Write what you want into citewell.toml, or restore again with --force --accept-settings.")
     _name_secrets(report.secrets_left_out, "To be set again, because a backup holds no secrets")
 
 

@@ -324,8 +324,8 @@ _MARKS = {
 @click.command(short_help="Check the set-up.")
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Say what is configured, what works and what is missing, with the fix for each.
+def doctor(ctx: click.Context, as_json: bool) -> int:
+    """Say what is configured, what works and what is missing, with the fix for each; exit 1 where there is an ERROR.
 
     \b
     Example:
@@ -333,9 +333,10 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     """
     with engine(ctx) as opened:
         report = opened.doctor()
+    code = int(any(check.state == "error" for check in report.checks))
     if as_json:
         print_json(report)
-        return
+        return code
     print_text(f"citewell {report.version}, data in {report.data_dir}")
     for check in report.checks:
         word, colour = _MARKS[check.state]
@@ -345,3 +346,4 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     print_text()
     print_text("Settings (environment, or citewell.toml in the data folder):")
     print_pairs((f"  {view.name}", f"{view.value or '–'}  ({view.source})") for view in report.settings)
+    return code

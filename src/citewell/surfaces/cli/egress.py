@@ -33,13 +33,17 @@ def preview_lines(preview: EgressPreview) -> list[str]:
     for provider in preview.providers:
         lines.append(f"  to {provider.name} ({provider.host}), as searches:")
         lines += [f"    {one_line(query, 130)}" for query in preview.queries]
-    if preview.providers:
+    if preview.providers and preview.profile == "note":
+        most = f"at most {preview.max_pages} pages are" if preview.max_pages else "no page is"
+        lines.append(f"  and nothing else of the note; {most} asked for from the sites that are found.")
+    elif preview.providers:
         lines.append(
             f"  then at most {preview.max_queries} queries in all, and at most {preview.max_pages} pages are asked for "
             f"from the sites that are found (at most {preview.max_bytes_received:,} bytes come back)."
         )
     if preview.hosted_models:
-        lines.append(f"  to {', '.join(preview.models)}: the question and the evidence found for it.")
+        what = "note" if preview.profile == "note" else "question"
+        lines.append(f"  to {', '.join(preview.models)}: the {what} and the evidence found for it.")
     return lines
 
 

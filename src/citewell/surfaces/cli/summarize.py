@@ -62,7 +62,7 @@ def _print_report(report: SummaryReport) -> None:
     cost = f", {report.cost_usd:.4f} USD" if report.model and report.cost_usd is not None else ""
     print_text(f"{report.documents:,} documents summarised{by} in {report.seconds:.1f} s{cost}, {report.left:,} left.")
     if report.stopped == "cost_limit_reached":
-        note("Stopped: the next call might cost more than --max-cost allows. Run it again to go on.")
+        note("Stopped: the next call might cost more than the ceiling allows. Run it again to go on.")
     for key in report.withheld:
         note(f"Not sent, because a key or a password seems to stand in it: {one_line(key, 120)}")
     for key, reason in report.failed[:_SHOWN_FAILURES]:

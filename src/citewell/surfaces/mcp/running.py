@@ -1,12 +1,14 @@
 """Tools that wait: `research_run` and `research_note` follow a recorded run, `research_pack` a model that plans.
 
-A call that its client cancels cancels the run. A server that goes away interrupts it: it stays resumable. Either way
-what was gathered stays on record.
+A call that its client cancels cancels the run, unless another call waits for the same one (an identical brief) or it
+was begun elsewhere. A server that goes away interrupts it: it stays resumable. Either way what was gathered stays on
+record.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
@@ -27,6 +29,8 @@ from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
 Report = Callable[[int, str], Awaitable[None]]
 
 _STOP_SECONDS = 2.0
+# How many calls wait for each run that one of them began.
+_calls: Counter[str] = Counter()
 _log = logging.getLogger("citewell.mcp")
 
 
@@ -75,7 +79,7 @@ async def _report(cw: Citewell, call: RunCall, report: Report, is_closing: Calla
     if begun.is_stored and await anyio.to_thread.run_sync(cw.runs.status, begun.run_id) in TERMINAL:
         result = await anyio.to_thread.run_sync(cw.runs.result, begun.run_id)
     else:
-        result = await _ended(cw, begun.run_id, report, is_closing)
+        result = await _ended(cw, begun.run_id, report, is_closing, is_ours=not begun.is_stored)
     shown = result if call.include_pack else without_material(result)
     return Outcome(shown, rendered(shown))
 
@@ -93,15 +97,23 @@ async def research_note(cw: Citewell, call: NoteCall, report: Report, is_closing
     return Outcome(result, rendered(result))
 
 
-async def _ended(cw: Citewell, run_id: str, report: Report, is_closing: Callable[[], bool]) -> RunResult:
-    """Follow a run to its end; a call that ends before stops it."""
+async def _ended(
+    cw: Citewell, run_id: str, report: Report, is_closing: Callable[[], bool], *, is_ours: bool = True
+) -> RunResult:
+    """Follow a run to its end; the last call that waits for a run which was begun here, and ends before, stops it."""
+    is_ours = is_ours or _calls[run_id] > 0
+    _calls[run_id] += is_ours
     try:
         await _follow(cw, run_id, report)
         result = await cw.runs.ended(run_id)
     except anyio.get_cancelled_exc_class():
-        stop = cw.runs.interrupt if is_closing() else cw.runs.cancel
-        await _stopped(stop, run_id)
+        if is_ours and _calls[run_id] == 1:
+            await _stopped(cw.runs.interrupt if is_closing() else cw.runs.cancel, run_id)
         raise
+    finally:
+        _calls.subtract({run_id: is_ours})
+        if not _calls[run_id]:
+            del _calls[run_id]
     await anyio.to_thread.run_sync(_put_old_runs_away, cw, abandon_on_cancel=True)
     return result
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,12 @@ class Door:
         self.is_closing = False
         # Says whether the client is gone without a word, where the transport can tell.
         self.has_left: Callable[[], bool] = lambda: False
+        # Calls under way of each session over HTTP.
+        self._calls: Counter[str] = Counter()
+
+    def is_busy(self, session: str) -> bool:
+        """Whether a call of this session is under way, also one that its client no longer waits for."""
+        return self._calls[session] > 0
 
     def server(self) -> Server[Any]:
         """The server, for any transport."""
@@ -78,6 +85,8 @@ class Door:
         return types.ListToolsResult(tools=self._listed)
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        session = ctx.request.headers.get("mcp-session-id", "") if ctx.request is not None else ""
+        self._calls[session] += 1
         try:
             tool = self._tool(params.name)
             outcome = await self._performed(ctx, tool, params.arguments or {})
@@ -90,6 +99,8 @@ class Door:
             said = self._cw.without_secrets(f"{type(error).__name__}: {error}")
             _log.error("%s failed: %s", params.name[:40], said)
             return self._error(WorkFailed("The call failed inside Citewell.", fix="The server's log has the reason."))
+        finally:
+            self._calls -= Counter({session: 1})
 
     def _tool(self, name: str) -> Tool:
         found = self._tools.get(name)
