@@ -28,8 +28,8 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.models.embeddings import Embedder
 from citewell.packs.document_views import DocumentViews
 from citewell.retrieval.encoding import encode_corpus
-from citewell.runner.merge import merge_inspection
-from citewell.runner.profiles import PROFILES
+from citewell.flows.merge import merge_inspection
+from citewell.flows.profiles import PROFILES
 from citewell.settings import Settings
 
 Floats = npt.NDArray[np.float32]

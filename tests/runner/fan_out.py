@@ -13,7 +13,7 @@ from citewell.domain.runs import Failure, StageSeconds
 from citewell.runner.actions import Action, Expand, Inspect, Inspected, Observation, Retrieved
 from citewell.runner.driver import Perform
 from citewell.runner.machine import Machine
-from citewell.runner.merge import merge_inspection
+from citewell.flows.merge import merge_inspection
 from citewell.runner.playbooks import answering, local
 from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.state import RunState

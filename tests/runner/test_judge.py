@@ -13,7 +13,7 @@ from citewell.domain.evidence import UNLIKELY, EvidenceRow
 from citewell.domain.library import AddReport
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import JudgeResult
-from citewell.runner.judge import judge
+from citewell.flows.judge import judge
 from runner.plays import pack, row
 from runner.test_runs import ask
 

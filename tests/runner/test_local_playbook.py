@@ -39,7 +39,7 @@ from citewell.runner.actions import (
     Verify,
 )
 from citewell.runner.machine import Machine, Step
-from citewell.runner.profiles import FINISH_GRACE_SECONDS, PROFILES
+from citewell.flows.profiles import FINISH_GRACE_SECONDS, PROFILES
 from runner.plays import draft, pack, plan, prepared, request, row, source, verification
 
 ENOUGH = JudgeResult("enough_evidence", "fine")

@@ -10,7 +10,7 @@ from citewell.app import Engine
 from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import ModelChoice, ModelUse, Spend
-from citewell.runner import budgets
+from citewell.flows import costs as budgets
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,

@@ -12,7 +12,7 @@ from citewell.domain.errors import BadInput
 from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
 from citewell.recording.log import MemoryLog
-from citewell.runner.playback import replay
+from citewell.flows.play import replay
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,

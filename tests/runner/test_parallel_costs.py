@@ -14,7 +14,7 @@ from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.library import AddReport
 from citewell.domain.runs import Failure, ModelChoice
 from citewell.models.tokens import FRAME_TOKENS, estimate_tokens
-from citewell.runner import budgets
+from citewell.flows import costs as budgets
 from citewell.runner.actions import Action, Ask, Observation, PlanMade, Replied
 from citewell.runner.machine import Machine
 from citewell.runner.playbooks import local

@@ -12,25 +12,27 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citewell.app import Engine
 from citewell.database.sqlite import connect
 from citewell.domain.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
-from citewell.domain.events import Entry, RunEvent
+from citewell.domain.events import Entry, RunEvent, RunResumed
 from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunStore
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
+from citewell.flows.display import Display
+from citewell.flows.play import begin, opening_entry, replay
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import new_token, this_process
 from citewell.recording.store import SqliteRuns
-from citewell.runner.actions import Action, Observation
-from citewell.runner.driver import Driver, Perform
-from citewell.runner.playback import fold, opening_entry, replay
-from citewell.runner.result import result_of
+from citewell.runs.execute import Driver, Perform
+from citewell.runs.journal import Call
 from citewell.settings import Settings
+from citewell.version import __version__
 from conftest import sqlite_runs
 from runner.plays import request
 
@@ -167,9 +169,9 @@ def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeati
     performed: list[str] = []
 
     def counting(perform: Perform) -> Perform:
-        async def counted(action: Action, on_text: Callable[[str], None]) -> Observation:
-            performed.append(type(action).__name__)
-            return await perform(action, on_text)
+        async def counted(call: Call, on_text: Callable[[str], None]) -> Any:
+            performed.append(call.name)
+            return await perform(call, on_text)
 
         return counted
 
@@ -187,13 +189,24 @@ def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeati
 
 def drive(log: MemoryLog, perform: Perform, clock: Clock, *, is_resumed: bool = False) -> RunResult:
     """Execute a log to its end."""
+    return asyncio.run(driven(log, perform, clock, is_resumed=is_resumed))
 
-    async def run() -> RunResult:
-        position = fold(log.events())
-        state = await Driver(log, perform, clock).run(position, is_resumed=is_resumed)
-        return result_of(log.run_id, state, position.tool_version)
 
-    return asyncio.run(run())
+async def driven(
+    log: MemoryLog,
+    perform: Perform,
+    clock: Clock,
+    *,
+    is_resumed: bool = False,
+    on_driver: Callable[[Driver], None] = lambda driver: None,
+) -> RunResult:
+    play = begin(log.events(), clock.monotonic)
+    driver = Driver(play.run, log, perform, clock)
+    on_driver(driver)
+    display = Display(play.run, play.found, driver.wake, driver.in_thread)
+    await driver.drive(display, [Entry.of(RunResumed(__version__))] if is_resumed else [])
+    log.append([*display.settle(), *play.run.take_entries(), play.finish_entry()], clock.now())
+    return play.result
 
 
 def begun(run_id: str, wanted: RunRequest) -> MemoryLog:
@@ -280,7 +293,7 @@ def test_a_finished_run_cannot_be_resumed_or_cancelled(corpus: Engine) -> None:
         corpus.runs.control(result.run_id, "cancel")
 
 
-async def never(action: Action, on_text: Callable[[str], None]) -> Observation:
+async def never(call: Call, on_text: Callable[[str], None]) -> Any:
     """An outside that does not answer."""
     await asyncio.Event().wait()
     raise AssertionError("unreachable")
@@ -291,16 +304,14 @@ def test_cancelling_reaches_a_hanging_action_at_once(corpus: Engine) -> None:
     log = begun("20260101T000000-00000003", request())
 
     async def run() -> RunResult:
-        driver: Driver
+        drivers: list[Driver] = []
 
-        async def hanging(action: Action, on_text: Callable[[str], None]) -> Observation:
-            driver.tell("cancel")
-            return await never(action, on_text)
+        async def hanging(call: Call, on_text: Callable[[str], None]) -> Any:
+            drivers[0].tell("cancel")
+            return await never(call, on_text)
 
-        driver = Driver(log, hanging, corpus._clock)
         async with asyncio.timeout(2):
-            state = await driver.run(fold(log.events()))
-        return result_of(log.run_id, state)
+            return await driven(log, hanging, corpus._clock, on_driver=drivers.append)
 
     result = asyncio.run(run())
     assert (result.status, result.stop_reason, result.answer_status) == ("cancelled", "cancelled", "error")
@@ -328,8 +339,7 @@ class RealTime:
 
 
 def replay_of(log: MemoryLog) -> RunResult:
-    position = fold(log.events())
-    return result_of(log.run_id, position.step.state, position.tool_version)
+    return begin(log.events()).result
 
 
 def test_without_a_trace_nothing_is_left_on_disk(corpus: Engine) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from citewell.domain.evidence import Answerability
-from citewell.runner.judge import judge
+from citewell.flows.judge import judge
 from citewell.synthesis.answerability import estimate, with_estimate
 from citewell.synthesis.extract import extract
 from citewell.synthesis.packing import prepare_synthesis

@@ -12,7 +12,7 @@ from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import EvidenceReserves
 from citewell.domain.topics import TopicBrief
-from citewell.runner.actions import digest
+from citewell.runs.journal import digest
 from citewell.synthesis.packing import prepare_synthesis
 from runner.plays import pack, row
 

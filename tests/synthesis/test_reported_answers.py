@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from citewell.domain.evidence import LIKELY
-from citewell.runner.judge import judge
+from citewell.flows.judge import judge
 from citewell.synthesis.extract import extract
 from citewell.synthesis.packing import prepare_synthesis
 from runner.plays import pack, row

@@ -2,8 +2,8 @@
 
 read the note → topics (a model, or its layout) → search each, all at once, in the corpus and, where it may be asked,
 on the web → findings (a model writes, once for all topics or, deep, once a topic; without one, passages are quoted) →
-every sentence verified → links → the section → the file. A topic that fails is skipped and told; what serves all of them and
-fails ends the run, and the note stays as it is.
+every sentence verified → links → the section → the file. A topic that fails is skipped and told; what serves all of
+them and fails ends the run, and the note stays as it is.
 """
 
 from __future__ import annotations

@@ -265,8 +265,10 @@ class Run:
         if stage == self.stage:
             return
         elapsed = self._clock.now()
-        if self._recorded and self._recorded[0].kind == "stage_entered":
-            elapsed = float(self._recorded[0].body.get("elapsed", self.elapsed))
+        if self._tolerant is not None:
+            elapsed = self._tolerant.entered(stage)
+        elif self._recorded and self._recorded[0].kind == "stage_entered":
+            elapsed = float(self._recorded[0].body["elapsed"])
         self._tick(max(elapsed, self.elapsed))
         self.stage = stage
         self._write(Entry.of(StageEntered(stage, self.elapsed)))
@@ -308,14 +310,14 @@ class Run:
     # What whoever executes or replays it calls
 
     def start(self, flow: Coroutine[Any, Any, None]) -> None:
-        """Begin the flow, and play back what is on record of it."""
+        """Begin the flow, and play back what is on record of it; the time of the run goes on where the record ends."""
+        self._clock.begin(max((float(event.body.get("elapsed", 0.0)) for event in self._recorded), default=0.0))
         self._flow = self.spawn(flow)
         self.advance()
         while self._recorded and not self.is_over:
             self._play_next()
         if self._recorded:
             raise mismatch(self.run_id, self._recorded[0])
-        self._clock.begin(self.elapsed)
 
     def take_entries(self) -> list[Entry]:
         """What is to be put on record now."""
@@ -533,8 +535,11 @@ class Tolerant:
         self._controls: deque[RunEvent] = deque()
         self._by_name: dict[str, deque[RunEvent]] = {}
         names = {e.body["digest"]: e.body["action"] for e in events if e.kind == "action_intended"}
+        self._entered: dict[str, deque[float]] = {}
         for event in events:
-            if event.kind == "observation_recorded" and event.body["kind"] == "control":
+            if event.kind == "stage_entered":
+                self._entered.setdefault(event.body["stage"], deque()).append(float(event.body["elapsed"]))
+            elif event.kind == "observation_recorded" and event.body["kind"] == "control":
                 self._controls.append(event)
             elif event.kind == "observation_recorded":
                 self._by_name.setdefault(names.get(event.body["answers"], ""), deque()).append(event)
@@ -548,6 +553,11 @@ class Tolerant:
                 run._control(event.body["observation"]["control"], elapsed)
             else:
                 run._settle(call, event.body["observation"], elapsed)
+
+    def entered(self, stage: Stage) -> float:
+        """When the recorded run entered a stage; one that it never entered takes no time."""
+        times = self._entered.get(stage)
+        return times.popleft() if times else 0.0
 
     def _next(self, run: Run) -> tuple[RunEvent, Call | None]:
         lines = [(call, self._by_name.get(call.name)) for call in run.open]
