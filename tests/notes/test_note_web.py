@@ -18,6 +18,7 @@ from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from support.origin import Page
+from support.processes import wait_for
 from web.loopback_internet import Internet, article, loopback_internet
 
 LIGHT = (
@@ -353,14 +354,12 @@ def test_a_replay_opens_no_socket_and_is_identical(opened: OpenEngine, vault: Pa
 def test_a_run_that_was_interrupted_goes_on_without_fetching_again(
     opened: OpenEngine, vault: Path, net: Internet
 ) -> None:
-    slow = Page(article("Slow ferry to Halvard", "The slow ferry to Halvard sails on Fridays only."), seconds=2)
+    slow = Page(article("Slow ferry to Halvard", "The slow ferry to Halvard sails on Fridays only."), seconds=600)
     net.add("slow.example", "/ferry", "Slow ferry to Halvard", "The slow ferry to Halvard", page=slow)
     (vault / "Light.md").write_text("# Halvard light\n\n## Slow ferry to Halvard\n", "utf-8")
     engine = opened()
     run_id = engine.start_note("Light.md", depth="deep")
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and not _is_waiting_for(engine, run_id, "slow.example"):
-        time.sleep(0.02)
+    wait_for(lambda: _is_waiting_for(engine, run_id, "slow.example"))
     engine.runs.interrupt(run_id)
     net.origin.pages["slow.example/ferry"] = Page(slow.body)
     searched, read = list(net.searched), [page for page in net.read_pages() if "slow" not in page]
@@ -378,9 +377,9 @@ def _is_waiting_for(engine: Engine, run_id: str, host: str) -> bool:
     """Whether nothing but a page of this host is under way."""
     asked, seen = [], 0
     for event in engine.runs.events(run_id):
-        if event.kind == "action_intended" and event.body["action"] == "ReadPage":
+        if event.kind == "action_intended" and event.body["action"] == "read_page":
             asked.append(event.body["body"]["url"])
-        seen += event.kind == "observation_recorded" and "PageKept" in str(event.body.get("observation"))
+        seen += event.kind == "observation_recorded" and "'page'" in str(event.body.get("observation"))
     return any(host in url for url in asked) and seen == len(asked) - 1
 
 

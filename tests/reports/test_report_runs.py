@@ -235,7 +235,7 @@ def test_what_was_found_is_found_again_from_the_record_with_other_strategies(ben
         }
         missed = service.wait(service.start(ResearchBrief(question="Who built the tower?")))
         assert (missed.status, missed.report) == ("failed", None)
-        assert "never did this Retrieve" in (missed.error or "")
+        assert "never asked for this retrieve" in (missed.error or "")
 
 
 def test_a_ceiling_of_cost_leaves_quotations(bench: Bench) -> None:
@@ -285,6 +285,8 @@ def test_a_run_that_is_cancelled_keeps_what_it_had(bench: Bench) -> None:
 def test_a_pruned_run_is_no_longer_listed(data: Path) -> None:
     with Citewell(data, embeddings="off", trace_keep=0, trace_max_age_days=0) as cw:
         run = cw.report(QUESTION)
+    # The run that ended last stays as long as its process does.
+    with Citewell(data, embeddings="off", trace_keep=0, trace_max_age_days=0) as cw:
         cw.runs.prune()
         assert cw.reports().list().runs == ()
         with pytest.raises(NotFound):

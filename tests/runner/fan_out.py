@@ -8,15 +8,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from citewell.app import Engine
-from citewell.domain.runs import Failure, StageSeconds
 from citewell.runner.actions import Action, Expand, Inspect, Inspected, Observation, Retrieved
 from citewell.runner.driver import Perform
 from citewell.runner.machine import Machine
-from citewell.flows.merge import merge_inspection
 from citewell.runner.playbooks import answering, local
 from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.state import RunState
+
+from citewell.app import Engine
+from citewell.domain.runs import Failure, StageSeconds
+from citewell.flows.merge import merge_inspection
 from citewell.settings import Settings
 
 WIDTH = 8

@@ -20,10 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from citewell.runner.actions import Action, Inspect, Observation, action_digest
+
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.runs import RunSummary
 from citewell.recording.store import SqliteRuns
-from citewell.runner.actions import Action, Inspect, Observation, action_digest
 from runner.fan_out import QUESTION, WatchedEngine, open_fan_out
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -129,6 +130,7 @@ def main() -> None:
     """Fork a process for every line of stdin, and say how it ended."""
     data = Path(sys.argv[1])
     import citewell.runner.effects
+
     import citewell.runner.service  # noqa: F401  imported here once, so that no fork has to
 
     for line in sys.stdin:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from citewell.domain.runs import JudgeResult, ModelUse
-from citewell.domain.topics import TopicBrief
 from citewell.runner.actions import (
     CONTROLS,
     Action,
@@ -39,6 +36,9 @@ from citewell.runner.actions import (
     Verify,
 )
 from citewell.runner.machine import Machine, Step
+
+from citewell.domain.runs import JudgeResult, ModelUse
+from citewell.domain.topics import TopicBrief
 from citewell.flows.profiles import FINISH_GRACE_SECONDS, PROFILES
 from runner.plays import draft, pack, plan, prepared, request, row, source, verification
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from citewell.runner.actions import Action, Expand, Inspect, Observation
+from citewell.runner.state import RunState
 
 from citewell.domain.events import ActionAbandoned, ActionIntended, RunEvent
 from citewell.domain.runs import Control, RunResult, StageSeconds
-from citewell.runner.actions import Action, Expand, Inspect, Observation
-from citewell.runner.state import RunState
 from conftest import add
 from runner.fan_out import QUESTION, WIDTH, FanOut, Held, WatchedEngine, open_fan_out, write_keepers
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from citewell.runner.actions import ReadPage, SearchWeb
+from citewell.runner.playbooks.web_reading import next_reads, search_bytes
+from citewell.runner.web_state import Candidate, WebProgress
 
 from citewell.app import Engine
 from citewell.domain.runs import RunResult
 from citewell.domain.web import SearchHit, WebUse
-from citewell.runner.actions import ReadPage, SearchWeb
-from citewell.runner.playbooks.web_reading import next_reads, search_bytes
-from citewell.runner.web_state import Candidate, WebProgress
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

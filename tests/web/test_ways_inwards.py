@@ -10,12 +10,12 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from citewell.runner.actions import Action, Observation, ReadPage, SearchWeb, WebFailed
 from mcp import Client
 
 from citewell.app import Engine
 from citewell.domain.errors import CitewellError
 from citewell.domain.web import SearchHit
-from citewell.runner.actions import Action, Observation, ReadPage, SearchWeb, WebFailed
 from citewell.settings import Settings
 from readers.pdf_bytes import assemble, content, stream
 from support.mcp_client import talk

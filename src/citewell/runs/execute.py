@@ -18,12 +18,13 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from citewell.domain.decisions import ActionGivenUp
 from citewell.domain.errors import CitewellError
 from citewell.domain.events import Entry
 from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunLog
 from citewell.domain.runs import Control
-from citewell.runs.journal import Call, Failed, Run
+from citewell.runs.journal import STAGE_TIMEOUT, Call, Failed, Run
 
 # Performs a call; text that a model writes is told as it comes.
 Perform = Callable[[Call, Callable[[str], None]], Awaitable[Any]]
@@ -153,6 +154,8 @@ class Driver:
         await self._record([*self._shows.take(), *run.take_entries()])
 
     async def _record(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            _tell(entry)
         # Off the event loop: a commit waits for the disk.
         if entries:
             loop = asyncio.get_running_loop()
@@ -184,6 +187,19 @@ class Driver:
         pending = {task for task in self._let_go if not task.done()}
         if pending:
             await asyncio.wait(pending, timeout=LET_GO_SECONDS)
+
+
+def _tell(entry: Entry) -> None:
+    """What a run decided, where somebody listens: names and codes only, never what is in a note or a question."""
+    if entry.kind != "decision_made":
+        return
+    data = entry.body.get("data", {})
+    if entry.body["name"] == ActionGivenUp.name:
+        # What failed was told where it was done; what took too long did not fail there.
+        level = logging.WARNING if data.get("code") == STAGE_TIMEOUT else logging.DEBUG
+        _log.log(level, "given up in %s: %s", data.get("stage"), data.get("code"))
+    else:
+        _log.debug("%s", entry.body["name"])
 
 
 def _failed(code: str, message: str, fix: str = "", details: Any = None) -> dict[str, Any]:
