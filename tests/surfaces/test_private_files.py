@@ -126,7 +126,8 @@ def test_secrets_of_settings_reach_no_stream_log_record_note_or_agent(tmp_path: 
             return [(await client.call_tool(name, arguments)).model_dump_json() for name, arguments in calls]
 
         with (tmp_path / "agent-errors.txt").open("w", encoding="utf-8") as errors:
-            said["mcp"] = "\n".join(talk(data, conversation, errors=errors, **settings)).encode()
+            told = talk(data, conversation, errors=errors, **settings)  # type: ignore[arg-type]
+            said["mcp"] = "\n".join(told).encode()
         for arguments in (("research", "Who lit the lamp?", "--profile", "chat"), ("runs", "list"), ("doctor",)):
             done = citewell(data, *arguments, **settings)
             said[" ".join(arguments)] = (done.stdout + done.stderr).encode()
