@@ -1,6 +1,10 @@
-"""Small values for playing a run as a script: these observations in, these actions out."""
+"""Small values, and a run whose outside is the test: it says what comes of the calls that are open."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import msgspec
 
 from citewell.domain.answers import (
     Citation,
@@ -15,12 +19,18 @@ from citewell.domain.answers import (
 )
 from citewell.domain.counts import CorpusMatches
 from citewell.domain.documents import Span
+from citewell.domain.events import Entry
 from citewell.domain.evidence import EvidenceRow, Signal
 from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.domain.runs import RunRequest
+from citewell.domain.runs import Control, RunRequest, RunResult
+from citewell.flows.found import Found
+from citewell.flows.outside import Retrieved
+from citewell.flows.play import FLOWS, Flow, Play
+from citewell.flows.profiles import PROFILES
 from citewell.planning.chat_prompt import ChatPrompt
 from citewell.planning.strategy import plan_question
+from citewell.runs.journal import Call, Run, Scope
 
 HASH = "a" * 64
 LIMITS = Limits(8, 700, False, 2)
@@ -68,3 +78,59 @@ def verification(*, passes: bool = True, cites: bool = True) -> Verification:
     span = Span(f"{HASH[:12]}:0-10", 0, 10, HASH)
     citation = Citation(1, "note:a", "a", None, None, "The lamp w", span)
     return Verification((Gate("cited_in_evidence", passes),), (), (citation,) if cites else (), (), 0.0)
+
+
+class Playing:
+    """A run that nobody executes: a test answers its calls, one at a time. A second passes with everything it says."""
+
+    def __init__(self, wanted: RunRequest, flow: Flow | None = None) -> None:
+        self.seconds = 0.0
+        # Every call in the order it was begun, by the name of its function.
+        self.asked: list[str] = []
+        self.entries: list[Entry] = []
+        self.run, self.found = Run("run", wanted, PROFILES[wanted.profile], monotonic=lambda: self.seconds), Found()
+        self.run.start((flow or FLOWS[wanted.profile])(self.run, self.found))
+        self._took_entries()
+
+    @property
+    def open(self) -> list[str]:
+        return [call.name for call in self.run.open]
+
+    def call(self, name: str) -> Call:
+        """The call of this name that is open."""
+        return next(call for call in self.run.open if call.name == name)
+
+    def gives(self, name: str, value: Any) -> Playing:
+        return self._answers(name, {"value": msgspec.to_builtins(value)})
+
+    def fails(self, name: str, code: str = "broken", message: str = "it broke") -> Playing:
+        return self._answers(name, {"failed": {"code": code, "message": message}})
+
+    def control(self, control: Control | Scope) -> Playing:
+        self.seconds += 1.0
+        self.run.control(control)
+        return self._took_entries()
+
+    @property
+    def result(self) -> RunResult:
+        play = Play(self.run, self.found, "0")
+        play.check()
+        return play.result
+
+    def decided(self, name: str) -> list[dict[str, Any]]:
+        return [one.body["data"] for one in self.entries if one.kind == "decision_made" and one.body["name"] == name]
+
+    def _answers(self, name: str, outcome: dict[str, Any]) -> Playing:
+        self.seconds += 1.0
+        self.run.observe(self.call(name), outcome)
+        return self._took_entries()
+
+    def _took_entries(self) -> Playing:
+        entries = self.run.take_entries()
+        self.asked += [entry.body["action"] for entry in entries if entry.kind == "action_intended"]
+        self.entries += entries
+        return self
+
+
+def found(*rows: EvidenceRow, missing: tuple[str, ...] = (), question: str = "Who lit the lamp?") -> Retrieved:
+    return Retrieved(pack(*rows, missing=missing, question=question))

@@ -223,6 +223,8 @@ class Run:
         self._unwritten: list[Entry] = []
         self._clock = Clock(monotonic)
         self._tolerant = tolerant
+        # Where today's code went another way than the record: no flow may take this for a fault of its own.
+        self._diverged: WorkFailed | None = None
 
     # What flows call
 
@@ -367,9 +369,13 @@ class Run:
             except (Failed, Abandoned) as error:
                 self._finish(task, None, error)
             except Exception as error:  # noqa: BLE001  the boundary of a run: a fault of a flow is recorded as its end
-                self._broke(error)
+                if self._diverged is None:
+                    self._broke(error)
             else:
                 awaited.waiters.append(task)
+            if self._diverged is not None:
+                self._drop_tasks()
+                raise self._diverged
         if self.is_over:
             self._close()
 
@@ -384,7 +390,8 @@ class Run:
             return
         event = self._recorded.popleft()
         if event.kind != entry.kind or event.body != _as_recorded(entry.body):
-            raise mismatch(self.run_id, event, entry)
+            self._diverged = self._diverged or mismatch(self.run_id, event, entry)
+            raise self._diverged
 
     def _play_next(self) -> None:
         """The next outcome of the record, now that every task waits."""
@@ -509,8 +516,14 @@ class Run:
         self.decide(RunStopped(reason, why))
 
     def _close(self) -> None:
+        """Nothing more is waited for; the record says of every call what became of it."""
         self._ready.clear()
+        for call in self.open:
+            self._write(Entry.of(ActionAbandoned(call.name, call.stage, call.key)))
         self.open.clear()
+        self._drop_tasks()
+
+    def _drop_tasks(self) -> None:
         for task in self._tasks:
             task.coroutine.close()
         self._tasks.clear()
@@ -587,14 +600,18 @@ def digest(value: object) -> str:
 
 def mismatch(run_id: str, event: RunEvent, wanted: Entry | None = None) -> WorkFailed:
     """The record and today's code disagree."""
-    name = event.body.get("action") or event.body.get("answers", "")
-    instead = (
-        f"; this version would have recorded {wanted.kind} {wanted.body.get('action', '')}".rstrip() if wanted else ""
-    )
+    instead = f"; this version would have recorded {_named(wanted.kind, wanted.body)}" if wanted else ""
     return WorkFailed(
-        f"Replaying run {run_id} differs from its record at entry {event.sequence} ({event.kind} {name}){instead}.",
+        f"Replaying run {run_id} differs from its record at entry {event.sequence} "
+        f"({_named(event.kind, event.body)}){instead}.",
         fix=f"See what changed with 'citewell runs diff {run_id}', or replay with --tolerant.",
     )
+
+
+def _named(kind: str, body: Mapping[str, Any]) -> str:
+    """An entry by its kind and what it is about."""
+    about = body.get("action") or body.get("stage") or body.get("name") or str(body.get("answers") or "")[:12]
+    return f"{kind} {about}".rstrip()
 
 
 def _as_recorded(body: dict[str, Any]) -> Any:
