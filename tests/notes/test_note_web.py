@@ -375,12 +375,13 @@ def test_a_run_that_was_interrupted_goes_on_without_fetching_again(
 
 def _is_waiting_for(engine: Engine, run_id: str, host: str) -> bool:
     """Whether nothing but a page of this host is under way."""
-    asked, seen = [], 0
+    asked: dict[str, str] = {}
     for event in engine.runs.events(run_id):
-        if event.kind == "action_intended" and event.body["action"] == "read_page":
-            asked.append(event.body["body"]["url"])
-        seen += event.kind == "observation_recorded" and "'page'" in str(event.body.get("observation"))
-    return any(host in url for url in asked) and seen == len(asked) - 1
+        if event.kind == "action_intended":
+            asked[event.body["digest"]] = str(event.body["body"].get("url"))
+        elif event.kind == "observation_recorded":
+            del asked[event.body["answers"]]
+    return [host in url for url in asked.values()] == [True]
 
 
 # With a model

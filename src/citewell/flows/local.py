@@ -55,7 +55,7 @@ async def local(run: Run, found: Found) -> None:
     plan = first_plan(run)
     if run.request.goal == "synthesis":
         await _read_given(run, found, plan)
-        return await answer(run, found)
+        await answer(run, found)
 
     plan, has_asked = await with_planner(run, found, plan)
     await search(run, found, plan)

@@ -70,7 +70,8 @@ async def web(run: Run, found: Found) -> None:
     if run.request.goal != "answer" or use is None or not use.providers:
         if use is not None and run.request.goal == "answer":
             run.warn("no_search_provider")
-        return await local(run, found)
+        await local(run, found)
+        return
     # What the corpus lacks is looked for on the web, not in the corpus again.
     run.budget = replace(run.budget, retries=0, expansions=0)
     run.decide(*estimated_cost(run))

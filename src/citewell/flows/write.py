@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings, Verification
 from citewell.domain.chat import ChatRequest
@@ -85,7 +85,7 @@ def answer_form(run: Run, found: Found, refusal: Callable[[Draft], Draft] = lamb
     return Form(request, read, quote)
 
 
-async def answer(run: Run, found: Found, form: Form | None = None) -> None:
+async def answer(run: Run, found: Found, form: Form | None = None) -> NoReturn:
     """Answer from the pack, and end the run."""
     assert found.pack is not None
     form = form or answer_form(run, found)
