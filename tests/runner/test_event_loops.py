@@ -7,13 +7,13 @@ import threading
 from pathlib import Path
 
 import pytest
+from citewell.runner.actions import Action, Observation
+from citewell.runner.compute import compute
 
 from citewell.app import Engine
 from citewell.domain.runs import ModelChoice
 from citewell.evals.sample import sample_corpus
 from citewell.runner import driver
-from citewell.runner.actions import Action, Observation
-from citewell.runner.compute import compute
 from citewell.settings import Settings
 from conftest import add
 from runner.test_runs import collect

@@ -12,15 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-
-from citewell.app import Engine
-from citewell.domain.answers import Draft, DraftSentence, Entails, Quote
-from citewell.domain.errors import Unavailable
-from citewell.domain.events import RunEvent
-from citewell.domain.judging import ClaimPair
-from citewell.domain.ports import Entailment
-from citewell.domain.runs import JudgeResult
-from citewell.models.entailment import OnnxEntailment
 from citewell.runner.actions import (
     ActionFailed,
     ClaimsJudged,
@@ -41,6 +32,15 @@ from citewell.runner.actions import (
 )
 from citewell.runner.effects import Effects
 from citewell.runner.machine import Machine, Step
+
+from citewell.app import Engine
+from citewell.domain.answers import Draft, DraftSentence, Entails, Quote
+from citewell.domain.errors import Unavailable
+from citewell.domain.events import RunEvent
+from citewell.domain.judging import ClaimPair
+from citewell.domain.ports import Entailment
+from citewell.domain.runs import JudgeResult
+from citewell.models.entailment import OnnxEntailment
 from citewell.settings import Settings
 from citewell.synthesis.judging import pairs_to_judge
 from runner.plays import HASH, draft, pack, plan, prepared, request, row

@@ -11,8 +11,8 @@ from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
 from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
-from citewell.recording.log import MemoryLog
 from citewell.flows.play import replay
+from citewell.recording.log import MemoryLog
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from citewell.app import Engine
-from citewell.domain.chat import ChatMessage, ChatRequest
-from citewell.domain.library import AddReport
-from citewell.domain.runs import Failure, ModelChoice
-from citewell.models.tokens import FRAME_TOKENS, estimate_tokens
-from citewell.flows import costs as budgets
 from citewell.runner.actions import Action, Ask, Observation, PlanMade, Replied
 from citewell.runner.machine import Machine
 from citewell.runner.playbooks import local
 from citewell.runner.playbooks.transitions import Transition, waiting
 from citewell.runner.state import RunState
+
+from citewell.app import Engine
+from citewell.domain.chat import ChatMessage, ChatRequest
+from citewell.domain.library import AddReport
+from citewell.domain.runs import Failure, ModelChoice
+from citewell.flows import costs as budgets
+from citewell.models.tokens import FRAME_TOKENS, estimate_tokens
 from citewell.settings import Settings
 from runner.test_runs import NOTES
 from support.model_script import ModelRequest, Reply, says

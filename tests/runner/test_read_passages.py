@@ -9,11 +9,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
-from citewell.app import Engine
-from citewell.domain.answers import Likeness, Readings
-from citewell.domain.lanes import SemanticUse
-from citewell.domain.runs import JudgeResult, RunResult
 from citewell.runner.actions import (
     ActionFailed,
     AnswersRead,
@@ -33,6 +28,11 @@ from citewell.runner.actions import (
     digest,
 )
 from citewell.runner.machine import Machine, Step
+
+from citewell.app import Engine
+from citewell.domain.answers import Likeness, Readings
+from citewell.domain.lanes import SemanticUse
+from citewell.domain.runs import JudgeResult, RunResult
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from runner.plays import pack, plan, prepared, request, row
