@@ -1,23 +1,23 @@
-"""A playbook that inspects eight documents at the same time, and an engine whose io can be held up and is counted."""
+"""A flow that inspects eight documents at the same time, and an engine whose io can be held up and is counted."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-
-from citewell.runner.actions import Action, Expand, Inspect, Inspected, Observation, Retrieved
-from citewell.runner.driver import Perform
-from citewell.runner.machine import Machine
-from citewell.runner.playbooks import answering, local
-from citewell.runner.playbooks.transitions import Transition, waiting
-from citewell.runner.state import RunState
+from typing import Any
 
 from citewell.app import Engine
-from citewell.domain.runs import Failure, StageSeconds
+from citewell.domain.runs import StageSeconds
+from citewell.flows.found import Found
+from citewell.flows.local import first_plan, search
 from citewell.flows.merge import merge_inspection
+from citewell.flows.outside import Outside
+from citewell.flows.write import answer
+from citewell.runs.execute import Perform
+from citewell.runs.journal import Abandoned, Call, Failed, Run
 from citewell.settings import Settings
 
 WIDTH = 8
@@ -30,56 +30,42 @@ NOTES: dict[str, str] = {
 
 
 class FanOut:
-    """The local playbook, but every row is inspected by an action of its own, all of them at once."""
+    """Search, then inspect every row by a call of its own, all of them at once, and answer."""
 
     def __init__(self, stages: StageSeconds | None = None) -> None:
         self._stages = stages
 
-    def opening(self, state: RunState) -> Transition:
+    async def __call__(self, run: Run, found: Found) -> None:
         if self._stages is not None:
-            state = replace(state, budget=replace(state.budget, stages=self._stages))
-        return local.opening(state)
+            run.budget = replace(run.budget, stages=self._stages)
+        await search(run, found, first_plan(run))
+        if found.pack is None:
+            run.end(run.finishing or "no_evidence")
+        await run.all(*self.fan(run, found, tuple(row.source_key for row in found.pack.evidence)))
+        await answer(run, found)
 
-    def observed(self, state: RunState, observation: Observation, action: Action) -> Transition:
-        match observation:
-            case Retrieved(pack=pack):
-                keys = tuple(row.source_key for row in pack.evidence)
-                found = replace(state, pack=pack, retrieved_keys=keys)
-                return Transition(found, self.fan(found, keys))
-            case Inspected(views=views):
-                assert state.pack is not None
-                keys = (*state.inspected_keys, *(view.source_key for view in views))
-                # Sorted, so that the result does not depend on which was done first.
-                merged = replace(state, pack=merge_inspection(state.pack, views), inspected_keys=tuple(sorted(keys)))
-                return self._once_inspected(merged)
-            case _:
-                return local.observed(state, observation, action)
-
-    def fan(self, state: RunState, keys: tuple[str, ...]) -> tuple[Action, ...]:
+    def fan(self, run: Run, found: Found, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
         """What is done at the same time once these rows are found."""
-        assert state.plan is not None
-        return tuple(Inspect((key,), state.plan.text_query, state.budget.inspect_chars) for key in keys[:WIDTH])
+        return [self.inspect(run, found, key) for key in keys[:WIDTH]]
 
-    def _once_inspected(self, state: RunState) -> Transition:
-        return waiting(state) if state.open else answering.prepare(state)
-
-    def end_gathering(self, state: RunState) -> Transition:
-        return local.end_gathering(state)
-
-    def end_writing(self, state: RunState) -> Transition:
-        return local.end_writing(state)
-
-    def failed(self, state: RunState, action: Action, failure: Failure) -> Transition:
-        if isinstance(action, (Inspect, Expand)):
-            return self._once_inspected(replace(state, warnings=(*state.warnings, "inspection_failed")))
-        return local.failed(state, action, failure)
+    async def inspect(self, run: Run, found: Found, key: str) -> None:
+        assert found.plan is not None
+        try:
+            views = await run.io(Outside.inspect, (key,), found.plan.text_query, run.budget.inspect_chars)
+        except (Failed, Abandoned):
+            run.warn("inspection_failed")
+            return
+        assert found.pack is not None
+        found.pack = merge_inspection(found.pack, views)
+        # Sorted, so that the result does not depend on which was done first.
+        found.inspected_keys = tuple(sorted((*found.inspected_keys, *(view.source_key for view in views))))
 
 
-Around = Callable[[Action, Callable[[], Awaitable[Observation]]], Awaitable[Observation]]
+Around = Callable[[Call, Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 
 class WatchedEngine(Engine):
-    """An engine whose io actions go through a function of the test."""
+    """An engine whose calls of the outside go through a function of the test."""
 
     around: Around | None = None
 
@@ -88,14 +74,14 @@ class WatchedEngine(Engine):
         if around is None:
             return perform
 
-        async def performed(action: Action, on_text: Callable[[str], None]) -> Observation:
-            return await around(action, lambda: perform(action, on_text))
+        async def performed(call: Call, on_text: Callable[[str], None]) -> Any:
+            return await around(call, lambda: perform(call, on_text))
 
         return performed
 
 
 class Held:
-    """Holds up every Inspect for good, or until all are let through; knows how many were under way at once."""
+    """Holds up every inspection for good, or until all are let through; knows how many were under way at once."""
 
     def __init__(self, expected: int = WIDTH, *, blocks_threads: bool = False) -> None:
         self.most = 0
@@ -105,8 +91,8 @@ class Held:
         self._under_way = 0
         self._open = threading.Event()
 
-    async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
-        if not isinstance(action, Inspect):
+    async def __call__(self, call: Call, perform: Callable[[], Awaitable[Any]]) -> Any:
+        if call.name != "inspect":
             return await perform()
         self._under_way += 1
         self.most = max(self.most, self._under_way)
@@ -126,9 +112,9 @@ class Held:
         self._open.set()
 
 
-def open_fan_out(data: Path, around: Around | None = None, playbook: FanOut | None = None) -> WatchedEngine:
-    chosen = playbook or FanOut()
-    engine = WatchedEngine(Settings(data_dir=data), machine=Machine({"local": chosen, "deep": chosen}))
+def open_fan_out(data: Path, around: Around | None = None, flow: FanOut | None = None) -> WatchedEngine:
+    chosen = flow or FanOut()
+    engine = WatchedEngine(Settings(data_dir=data), flows={"local": chosen, "deep": chosen})
     engine.around = around
     return engine
 

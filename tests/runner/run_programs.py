@@ -4,7 +4,7 @@
         processes.run("execute", kill_behind=7)     # the signal that ended it, or its exit code
 
 A process may kill itself behind any entry of the log: entries are committed one by one for that. What io it performed
-stands in a file, one line an action, written before the action begins.
+stands in a file, one line a call, written before the call begins.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from citewell.runner.actions import Action, Inspect, Observation, action_digest
-
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.runs import RunSummary
 from citewell.recording.store import SqliteRuns
+from citewell.runs.journal import Call
 from runner.fan_out import QUESTION, WatchedEngine, open_fan_out
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -71,13 +70,13 @@ class InOrder:
         self._waiting: list[tuple[str, asyncio.Event]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
+    async def __call__(self, call: Call, perform: Callable[[], Awaitable[Any]]) -> Any:
         with self._performed.open("a") as file:
-            file.write(action_digest(action) + "\n")
-        if isinstance(action, Inspect):
+            file.write(call.key + "\n")
+        if call.name == "inspect":
             self._loop = asyncio.get_running_loop()
             turn = asyncio.Event()
-            self._waiting.append((action_digest(action), turn))
+            self._waiting.append((call.key, turn))
             if len(self._waiting) == self._missing:
                 at = self._first % self._missing
                 self._waiting = self._waiting[at:] + self._waiting[:at]
@@ -111,7 +110,7 @@ def execute(data: Path, task: dict[str, Any]) -> None:
         run_id = engine.start_research(QUESTION, profile="deep", surface="eval")
     else:
         run_id = store.claimable(2)[0]
-        intended = [e.body["digest"] for e in store.events(run_id) if e.body.get("action") == "Inspect"]
+        intended = [e.body["digest"] for e in store.events(run_id) if e.body.get("action") == "inspect"]
         seen = {e.body.get("answers") for e in store.events(run_id) if e.kind == "observation_recorded"}
         _observed(engine, store, task, missing=8 - sum(digest in seen for digest in intended))
         assert engine.runs.adopt() == (run_id,)
@@ -129,8 +128,7 @@ def _observed(engine: WatchedEngine, store: OneByOneRuns, task: dict[str, Any], 
 def main() -> None:
     """Fork a process for every line of stdin, and say how it ended."""
     data = Path(sys.argv[1])
-    import citewell.runner.effects
-
+    import citewell.flows.effects
     import citewell.runner.service  # noqa: F401  imported here once, so that no fork has to
 
     for line in sys.stdin:

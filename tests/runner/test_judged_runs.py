@@ -10,40 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from citewell.runner.actions import (
-    ActionFailed,
-    ClaimsJudged,
-    DeadlinePassed,
-    Drafted,
-    FinishRequested,
-    Inspected,
-    JudgeClaims,
-    Judged,
-    JudgedPair,
-    Observation,
-    PlanMade,
-    Prepared,
-    Retrieved,
-    Verify,
-    action_digest,
-    digest,
-)
-from citewell.runner.effects import Effects
-from citewell.runner.machine import Machine, Step
 
 from citewell.app import Engine
-from citewell.domain.answers import Draft, DraftSentence, Entails, Quote
+from citewell.domain.answers import Draft, DraftSentence, Entails, Likeness, PreparedSynthesis, Quote, Readings
 from citewell.domain.errors import Unavailable
 from citewell.domain.events import RunEvent
 from citewell.domain.judging import ClaimPair
 from citewell.domain.ports import Entailment
-from citewell.domain.runs import JudgeResult
+from citewell.flows.effects import Effects
+from citewell.flows.found import Found
+from citewell.flows.local import first_plan, search
+from citewell.flows.write import answer, answer_form
 from citewell.models.entailment import OnnxEntailment
+from citewell.runs.journal import Run
 from citewell.settings import Settings
 from citewell.synthesis.judging import pairs_to_judge
-from runner.plays import HASH, draft, pack, plan, prepared, request, row
+from runner.plays import HASH, Playing, draft, found, prepared, request, row
 from runner.scripted_runs import GOOD, Bench, decisions, writes
 from runner.test_runs import ask
 from support.foreign_judge import write_folder
@@ -61,17 +44,13 @@ def of_kind(events: list[RunEvent], action: str) -> list[dict[str, Any]]:
 def test_what_the_judge_says_is_on_record_and_replay_needs_no_judge(bench: Bench, tmp_path: Path) -> None:
     folder = write_judge(tmp_path / "toy", WEIGHTS)
     events, result, _ = bench.run(writes(GOOD), judge=str(folder))
-    (asked,) = of_kind(events, "JudgeClaims")
+    (asked,) = of_kind(events, "judge_claims")
     assert asked["body"]["judge"] == "toy"
     (pair,) = asked["body"]["pairs"]
     assert pair["claim"] == "Josiah Pell lit the lamp on 14 November 1859."
     assert pair["evidence"].endswith("The lamp was lit by Josiah Pell on 14 November 1859.")
-    (seen,) = [
-        event.body["observation"]["value"]
-        for event in events
-        if event.kind == "observation_recorded" and event.body.get("observation", {}).get("type") == "ClaimsJudged"
-    ]
-    (score,) = seen["scores"]
+    (seen,) = [event.body["observation"]["value"] for event in events if event.body.get("answers") == asked["digest"]]
+    (score,) = seen
     assert score == {name: round(value, 4) for name, value in score.items()}
     assert score["entails"] > 0.9
     assert decisions(events, "claims_judged") == [{"judge": "toy", "pairs": 1}]
@@ -110,7 +89,7 @@ def test_a_repair_asks_only_of_what_is_new(bench: Bench, tmp_path: Path) -> None
     folder = write_judge(tmp_path / "toy", WEIGHTS)
     false = f"{GOOD} The lamp was not lit by Josiah Pell on 14 November 1859 {{lit}}."
     events, _, _ = bench.run(writes(false, f"{GOOD} Leith sent the oil {{oil}}."), judge=str(folder))
-    first, second = of_kind(events, "JudgeClaims")
+    first, second = of_kind(events, "judge_claims")
     assert len(first["body"]["pairs"]) == 2
     assert [pair["claim"] for pair in second["body"]["pairs"]] == ["Leith sent the oil."]
 
@@ -119,13 +98,13 @@ def test_a_repair_asks_only_of_what_is_new(bench: Bench, tmp_path: Path) -> None
 def test_what_is_quoted_is_not_asked_of_the_judge(bench: Bench, tmp_path: Path) -> None:
     quoting = "The lamp was lit by Josiah Pell on 14 November 1859 {lit}."
     events, result, _ = bench.run(writes(quoting), judge=str(tmp_path / "nowhere"))
-    assert of_kind(events, "JudgeClaims") == []
+    assert of_kind(events, "judge_claims") == []
     assert result.warnings == ()
     engine = Engine(Settings(data_dir=bench.data_dir, judge=str(tmp_path / "nowhere")))
     events, result = ask(engine)
     engine.close()
     assert result.tool == "extractive"
-    assert of_kind(events, "JudgeClaims") == []
+    assert of_kind(events, "judge_claims") == []
 
 
 def written(*texts: str) -> Draft:
@@ -145,61 +124,54 @@ def test_a_sentence_is_asked_of_once_with_its_source_and_without_markup() -> Non
     )
 
 
-def play(*observations: Observation, judge: str = "toy") -> Step:
-    """A run as far as a draft that a judge could be asked of, and what follows."""
-    machine = Machine()
-    taken = machine.begin(replace(request(), judge=judge))
-    found = Retrieved(pack(row("note:a", "lamp", "lit")))
-    opening = (PlanMade(plan()), found, Inspected(()), Judged(JudgeResult("enough_evidence", "fine")))
-    script = (*opening, Prepared(prepared()), Drafted(written("Pell lit the lamp.")), *observations)
-    for number, observation in enumerate(script, start=1):
-        is_control = isinstance(observation, FinishRequested | DeadlinePassed)
-        taken = machine.step(taken.state, observation, float(number), None if is_control else taken.state.open[0])
-    return taken
+async def written_from(run: Run, found: Found) -> None:
+    """A run whose draft is in words of its own, so that a judge could be asked of it."""
+
+    async def quote(prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:
+        return written("Pell lit the lamp.")
+
+    await search(run, found, first_plan(run))
+    await answer(run, found, replace(answer_form(run, found), quote=quote))
+
+
+def play(judge: str = "toy") -> Playing:
+    """A run as far as its draft."""
+    playing = Playing(replace(request(), judge=judge), written_from)
+    return playing.gives("retrieve", found(row("note:a", "lamp", "lit")))
 
 
 def test_the_judge_is_asked_before_verification_for_a_bounded_time() -> None:
-    (action,) = play().state.open
-    assert action == JudgeClaims("toy", (PAIR,), 12.0)
-    (without,) = play(judge="").state.open
-    assert isinstance(without, Verify)
-
-
-def test_verification_gets_what_the_judge_said() -> None:
-    score = Entails(0.9, 0.1, 0.0)
-    (action,) = play(ClaimsJudged((score,))).state.open
-    assert isinstance(action, Verify)
-    assert action.scores == (JudgedPair(PAIR, score),)
+    playing = play()
+    assert playing.open == ["judge_claims"]
+    assert playing.call("judge_claims").arguments == {"judge": "toy", "pairs": (PAIR,), "seconds": 12.0}
+    assert playing.decided("verified") == []
+    assert play(judge="").open == ["keep_texts"]
 
 
 @pytest.mark.parametrize(
-    "happens", [ActionFailed("unavailable", "broken"), FinishRequested(), DeadlinePassed("writing"),
-                DeadlinePassed("verification")],
-    ids=["fails", "finish", "no time to write", "no time to verify"],
-)  # fmt: skip
-def test_without_the_judges_answer_verification_goes_by_rules(happens: Observation) -> None:
-    taken = play(happens)
-    (action,) = taken.state.open
-    assert isinstance(action, Verify)
-    assert action.scores == ()
-    assert "judge_unavailable" in taken.state.warnings
+    ("score", "verdict"),
+    [(Entails(0.98, 0.02, 0.0), "supported"), (Entails(0.0, 0.02, 0.98), "contradicted")],
+    ids=["entails", "contradicts"],
+)
+def test_verification_gets_what_the_judge_said(score: Entails, verdict: str) -> None:
+    playing = play().gives("judge_claims", (score,))
+    assert playing.decided("claims_judged") == [{"judge": "toy", "pairs": 1}]
+    assert playing.found.verification is not None
+    assert [one.verdict for one in playing.found.verification.sentences] == [verdict]
+
+
+@pytest.mark.parametrize("happens", ["fails", "finish", "writing", "verification"])
+def test_without_the_judges_answer_verification_goes_by_rules(happens: Any) -> None:
+    playing = play()
+    playing.fails("judge_claims") if happens == "fails" else playing.control(happens)
+    assert playing.found.scores == {}
+    assert "judge_unavailable" in playing.run.warnings
+    by_rules = play(judge="")
+    assert playing.found.verification == by_rules.found.verification
 
 
 def test_the_time_for_gathering_does_not_end_the_judging() -> None:
-    (action,) = play(DeadlinePassed("gathering")).state.open
-    assert isinstance(action, JudgeClaims)
-
-
-def test_a_verification_without_scores_is_named_as_it_was_before_there_were_any() -> None:
-    (action,) = play(judge="").state.open
-    assert isinstance(action, Verify)
-    body = msgspec.to_builtins(action)
-    assert body.pop("scores") in ((), [])
-    assert not body.pop("verifier", None)
-    assert not body["prepared"].pop("other_languages")
-    assert action_digest(action) == digest(["Verify", body])
-    judged = replace(action, scores=(JudgedPair(PAIR, Entails(1.0, 0.0, 0.0)),))
-    assert action_digest(judged) != action_digest(action)
+    assert play().control("gathering").open == ["judge_claims"]
 
 
 class Hanging:
@@ -234,12 +206,12 @@ def outside(judge: Entailment | None) -> Effects:
 
 def test_a_judge_that_takes_too_long_is_not_waited_for() -> None:
     judge = Hanging()
-    many = JudgeClaims("hanging", tuple(ClaimPair(str(n), "x") for n in range(40)), 0.05)
+    many = tuple(ClaimPair(str(n), "x") for n in range(40))
 
     async def late() -> None:
         try:
             with pytest.raises(Unavailable, match=r"longer than 0\.05 s"):
-                await outside(judge).perform(many, lambda text: None)
+                await outside(judge).judge_claims("hanging", many, 0.05)
         finally:
             judge.let_go.set()
 
@@ -249,7 +221,7 @@ def test_a_judge_that_takes_too_long_is_not_waited_for() -> None:
 
 def test_scores_are_rounded_before_anything_sees_them() -> None:
     pairs = tuple(ClaimPair(str(n), "x") for n in range(9))
-    seen = asyncio.run(outside(Thirds()).perform(JudgeClaims("thirds", pairs, 5.0), lambda text: None))
-    assert seen == ClaimsJudged((Entails(0.3333, 0.3333, 0.3333),) * 9)
+    seen = asyncio.run(outside(Thirds()).judge_claims("thirds", pairs, 5.0))
+    assert seen == (Entails(0.3333, 0.3333, 0.3333),) * 9
     with pytest.raises(Unavailable):
-        asyncio.run(outside(None).perform(JudgeClaims("gone", pairs, 5.0), lambda text: None))
+        asyncio.run(outside(None).judge_claims("gone", pairs, 5.0))

@@ -1,20 +1,20 @@
-"""Several actions at once: what a person, a clock or a ceiling says holds for all of them, and the record shows it."""
+"""Several calls at once: what a person, a clock or a ceiling says holds for all of them, and the record shows it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from citewell.runner.actions import Action, Expand, Inspect, Observation
-from citewell.runner.state import RunState
 
 from citewell.domain.events import ActionAbandoned, ActionIntended, RunEvent
 from citewell.domain.runs import Control, RunResult, StageSeconds
+from citewell.flows.found import Found
+from citewell.flows.outside import Outside
+from citewell.runs.journal import Call, Failed, Run
 from conftest import add
 from runner.fan_out import QUESTION, WIDTH, FanOut, Held, WatchedEngine, open_fan_out, write_keepers
 
@@ -35,8 +35,8 @@ class Bench:
         self._held: list[Held] = []
         self._engines: list[WatchedEngine] = []
 
-    def open(self, held: Held, stages: StageSeconds | None = None, playbook: FanOut | None = None) -> WatchedEngine:
-        engine = open_fan_out(self._data, held, playbook or FanOut(stages))
+    def open(self, held: Held, stages: StageSeconds | None = None, flow: FanOut | None = None) -> WatchedEngine:
+        engine = open_fan_out(self._data, held, flow or FanOut(stages))
         self._held.append(held)
         self._engines.append(engine)
         return engine
@@ -87,7 +87,7 @@ def test_a_person_who_asks_reaches_eight_actions_under_way(
     result, events = ended(engine, run_id)
     assert (result.stop_reason, result.answer_status) == (stop_reason, answer_status)
     assert "incomplete" in result.answer_warnings
-    assert abandoned(events) == {"Inspect": WIDTH}
+    assert abandoned(events) == {"inspect": WIDTH}
     assert result.pack is not None
     assert result.pack.evidence
 
@@ -98,7 +98,7 @@ def test_the_time_of_a_stage_ends_every_action_of_it_and_the_run_goes_on(bench: 
     result, events = ended(engine, run_id)
     assert (result.status, result.answer_status) == ("done", "ok")
     assert "inspection_failed" in result.warnings
-    assert abandoned(events) == {"Inspect": WIDTH}
+    assert abandoned(events) == {"inspect": WIDTH}
 
 
 def test_the_time_of_the_run_ends_every_action_and_leaves_an_answer(bench: Bench) -> None:
@@ -108,7 +108,7 @@ def test_the_time_of_the_run_ends_every_action_and_leaves_an_answer(bench: Bench
     result, events = ended(engine, run_id)
     assert (result.stop_reason, result.answer_status) == ("timeout_exceeded", "ok")
     assert "incomplete" in result.answer_warnings
-    assert abandoned(events) == {"Inspect": WIDTH}
+    assert abandoned(events) == {"inspect": WIDTH}
 
 
 @pytest.mark.parametrize(("profile", "bound"), [("local", 4), ("deep", 8)])
@@ -141,30 +141,36 @@ def test_an_engine_that_closes_while_eight_are_under_way_leaves_the_run_to_be_re
 class TwoStages(FanOut):
     """Rows are inspected while the links of one are followed."""
 
-    def fan(self, state: RunState, keys: tuple[str, ...]) -> tuple[Action, ...]:
-        return (*super().fan(state, keys), Expand(keys[0], 8, 700))
+    def fan(self, run: Run, found: Found, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
+        return [*super().fan(run, found, keys), self._follow(run, keys[0])]
+
+    async def _follow(self, run: Run, key: str) -> None:
+        try:
+            await run.io(Outside.expand, key, 8, 700)
+        except Failed as failed:
+            run.warn(failed.code)
 
 
 class HeldLinks(Held):
     """Holds up the links and lets the rest through once they are under way."""
 
-    async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
-        if isinstance(action, Expand):
+    async def __call__(self, call: Call, perform: Callable[[], Awaitable[Any]]) -> Any:
+        if call.name == "expand":
             await asyncio.Event().wait()
-        return await super().__call__(action, perform)
+        return await super().__call__(call, perform)
 
 
 def test_the_time_of_a_stage_counts_for_its_actions_whatever_else_is_under_way(bench: Bench) -> None:
     """Eight inspections hold the run; the links followed beside them have used up their own time."""
     held = HeldLinks()
-    engine = bench.open(held, playbook=TwoStages(StageSeconds(retrieval=1.0)))
+    engine = bench.open(held, flow=TwoStages(StageSeconds(retrieval=1.0)))
     run_id = engine.start_research(QUESTION, profile="deep", deadline_seconds=60.0)
     assert held.all_begun.wait(30)
     waiting = asyncio.run(first(engine, run_id, "action_abandoned"))
-    assert waiting.body["action"] == "Expand"
+    assert waiting.body["action"] == "expand"
     held.let_through()
     result, events = ended(engine, run_id)
-    assert (result.status, abandoned(events)) == ("done", {"Expand": 1})
+    assert (result.status, abandoned(events)) == ("done", {"expand": 1})
 
 
 async def first(engine: WatchedEngine, run_id: str, kind: str) -> RunEvent:
@@ -178,9 +184,8 @@ async def first(engine: WatchedEngine, run_id: str, kind: str) -> RunEvent:
 class Twice(FanOut):
     """The first row is inspected twice at the same time, with another one between."""
 
-    def fan(self, state: RunState, keys: tuple[str, ...]) -> tuple[Action, ...]:
-        actions = super().fan(state, keys)
-        return (actions[0], actions[1], replace(actions[0]))
+    def fan(self, run: Run, found: Found, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
+        return [self.inspect(run, found, key) for key in (keys[0], keys[1], keys[0])]
 
 
 class OnlyTheThird(Held):
@@ -190,16 +195,16 @@ class OnlyTheThird(Held):
         super().__init__(expected=3)
         self._begun = 0
 
-    async def __call__(self, action: Action, perform: Callable[[], Awaitable[Observation]]) -> Observation:
-        if isinstance(action, Inspect):
+    async def __call__(self, call: Call, perform: Callable[[], Awaitable[Any]]) -> Any:
+        if call.name == "inspect":
             self._begun += 1
             if self._begun == 3:
                 return await perform()
-        return await super().__call__(action, perform)
+        return await super().__call__(call, perform)
 
 
 def test_the_record_of_equal_actions_under_way_at_once_can_be_replayed(bench: Bench) -> None:
-    engine = bench.open(OnlyTheThird(), playbook=Twice())
+    engine = bench.open(OnlyTheThird(), flow=Twice())
     run_id = engine.start_research(QUESTION, profile="deep")
     seen = asyncio.run(observed(engine, run_id))
     assert seen.body["kind"] == "io"
@@ -211,8 +216,11 @@ def test_the_record_of_equal_actions_under_way_at_once_can_be_replayed(bench: Be
 
 async def observed(engine: WatchedEngine, run_id: str) -> RunEvent:
     """The first inspection that was done."""
+    inspections: set[str] = set()
     async with asyncio.timeout(30):
         async for event in engine.runs.follow(run_id):
-            if (event.body.get("observation") or {}).get("type") == "Inspected":
+            if event.body.get("action") == "inspect":
+                inspections.add(event.body["digest"])
+            elif event.body.get("answers") in inspections:
                 return event
     raise AssertionError("none")

@@ -69,14 +69,15 @@ def when_all_are_under_way(engine: WatchedEngine) -> list[RunEvent]:
     while time.monotonic() < until:
         for summary in engine.runs.latest(1).runs:
             events = engine.run_store.events(summary.run_id)
-            if sum(event.body.get("action") == "Inspect" for event in events) == WIDTH:
+            if sum(event.body.get("action") == "inspect" for event in events) == WIDTH:
                 return events
     raise AssertionError("the run did not get that far")
 
 
 def inspected(events: list[RunEvent]) -> int:
     """How many inspections are on record as done."""
-    return sum((event.body.get("observation") or {}).get("type") == "Inspected" for event in events)
+    begun = {event.body["digest"] for event in events if event.body.get("action") == "inspect"}
+    return sum(event.body.get("answers") in begun for event in events)
 
 
 @pytest.mark.slow
