@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from citewell.app import Engine, PackOptions
-from citewell.database.sqlite import connect
-from citewell.domain.errors import BadInput
+from citewell.domain.errors import BadInput, WorkFailed
+from citewell.runner.records import RunRecords
 from citewell.settings import (
     Settings,
     load_settings,
@@ -190,12 +190,10 @@ def test_budgets_that_are_set_hold_and_are_on_record(corpus: Engine) -> None:
 
 
 def test_a_clean_up_that_fails_is_told_and_the_answer_is_printed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shell("research", QUESTION)[0] == 0
-    connection = connect(shell.data / "runs.db")
-    connection.execute("CREATE TRIGGER keep BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'not this one'); END")
-    connection.close()
-    monkeypatch.setenv("CITEWELL_TRACE_KEEP", "0")
-    monkeypatch.setenv("CITEWELL_TRACE_MAX_AGE_DAYS", "0")
+    def fail(self: RunRecords, **limits: object) -> None:
+        raise WorkFailed("not this one")
+
+    monkeypatch.setattr(RunRecords, "prune", fail)
     code, out, err = shell("research", QUESTION, "--json")
     assert (code, json.loads(out)["answer_status"]) == (0, "ok")
     assert "old runs could not be put away" in err
