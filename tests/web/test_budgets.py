@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from citewell.runner.actions import ReadPage, SearchWeb
-from citewell.runner.playbooks.web_reading import next_reads, search_bytes
-from citewell.runner.web_state import Candidate, WebProgress
 
 from citewell.app import Engine
-from citewell.domain.runs import RunResult
-from citewell.domain.web import SearchHit, WebUse
+from citewell.domain.queries import Filters, Limits
+from citewell.domain.runs import RunRequest, RunResult
+from citewell.domain.web import WebUse
+from citewell.flows.found import Found
+from citewell.flows.gather import Gather
+from citewell.flows.profiles import PROFILES
+from citewell.runs.journal import Run
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -102,16 +104,19 @@ def test_all_bytes_together_are_bounded_whatever_is_read_at_the_same_time(
     assert result.stop_reason in ("weak_evidence_budget_exhausted", "no_evidence")
 
 
-@pytest.mark.parametrize("many", [1, 3, 9])
-def test_what_is_under_way_has_its_bytes_reserved(many: int) -> None:
-    web = WebProgress(WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000), loop=1)
-    found = tuple(Candidate(SearchHit(f"https://{n}.example/", "x"), "a", n) for n in range(many))
-    under_way = (SearchWeb("a", "q", 10, 1.0, max_bytes=1_500),)
-    _, reads, _ = next_reads(replace(web, candidates=found), under_way, 10.0)
-    sizes = [read.max_bytes for read in reads if isinstance(read, ReadPage)]
-    assert sizes == [4_000, 4_000][:many]
-    assert web.bytes_free((*under_way, *reads)) >= 0
-    assert search_bytes(web, (*under_way, *reads), 3) == ((0, 0) if many > 1 else (1, 2_248))
+def test_what_is_under_way_has_its_bytes_reserved() -> None:
+    use = WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000)
+    request = RunRequest("q", "chat", "cli", Filters(), Limits(8, 700, False, 2), 24_000, web=use)
+    web = Gather(Run("20260101T000000-00000001", request, PROFILES["chat"]), Found(), use)
+    web.reserve(1_500)
+    sizes = []
+    while max_bytes := web.page_bytes():
+        web.reserve(max_bytes)
+        sizes.append(max_bytes)
+        left = web.search_bytes(3)
+    assert sizes == [4_000, 4_000]
+    assert left == (0, 0)
+    assert Gather(web.run, Found(), use).search_bytes(3) == (1, 4_999)
 
 
 def test_pages_without_end_take_no_more_than_there_is(internet: Internet, tmp_path: Path) -> None:
@@ -281,7 +286,8 @@ def _until_read(engine: Engine, run_id: str, pages: int) -> None:
     async def follow() -> None:
         seen = 0
         async for event in engine.runs.follow(run_id):
-            seen += event.kind == "observation_recorded" and "PageKept" in json.dumps(event.body.get("observation"))
+            told = event.body.get("observation", {}).get("value")
+            seen += isinstance(told, dict) and "page" in told
             if seen >= pages:
                 return
 
