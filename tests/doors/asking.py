@@ -46,15 +46,13 @@ def controlled(case: Case, world: World) -> Iterator[None]:
     if not case.control:
         yield
         return
-    model = world.model
-    assert model is not None
-    model.asked.clear()
+    world.holds.clear()
     ended = threading.Event()
     failures: list[BaseException] = []
 
     def stop() -> None:
         try:
-            while not model.asked.wait(0.05):
+            while not world.holds.wait(0.05):
                 if ended.is_set():
                     return
             with world.opened() as cw:

@@ -75,7 +75,7 @@ class Case:
     exit_code: int = 0
     # Fields that depend on which of two ends comes first, by a hair.
     either_way: tuple[str, ...] = ()
-    # Behind how many entries each a record is cut.
+    # A record is cut behind each entry, or behind each of so many.
     every: int = 1
 
     @property

@@ -134,8 +134,9 @@ class World:
     settings: dict[str, Any] = field(default_factory=dict)
     model: ScriptedModelServer | None = None
     sites: Sites | None = None
-    # While set, a model takes the request and says nothing.
+    # Which requests the model takes and says nothing to, and whether there is such a one.
     is_model_held: Callable[[ModelRequest], bool] = lambda request: False
+    holds: threading.Event = field(default_factory=threading.Event)
 
     @property
     def data(self) -> Path:
@@ -186,7 +187,10 @@ def made_world(
             remembering = Remembering(script)
 
             def reply(request: ModelRequest) -> Reply:
-                return silent() if world.is_model_held(request) else remembering(request)
+                said = silent() if world.is_model_held(request) else remembering(request)
+                if said.is_silent:
+                    world.holds.set()
+                return said
 
             world.model = stack.enter_context(ScriptedModelServer(reply))
             world.settings |= {"model": "openai:test", "model_base_url": world.model.base_url}
