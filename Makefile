@@ -67,8 +67,8 @@ $(MCP_SUITES): tests/surfaces/mcp/node/package-lock.json
 docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py
 
-golden: $(STAMP)  ## write the golden packs anew; review them with git diff tests/packs/golden
-	$(BIN)/pytest -q tests/packs/test_golden.py --write-golden
+golden: $(STAMP)  ## write the golden packs and documents anew; review them with git diff tests/*/golden
+	$(BIN)/pytest -q -n 2 tests/packs/test_golden.py tests/doors/test_golden_documents.py --write-golden
 
 lock: $(STAMP)  ## choose dependency versions anew
 	$(BIN)/python requirements/lock.py

@@ -26,13 +26,13 @@ os.environ["CITEWELL_EMBEDDINGS"] = "off"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--write-golden", action="store_true", help="Write the golden packs instead of comparing them.")
+    parser.addoption("--write-golden", action="store_true", help="Write the golden files instead of comparing them.")
     parser.addoption("--write-screenshots", action="store_true", help="Make the pictures of the README anew.")
 
 
 # Whole servers, browsers, databases and runs: behind every one of these doors stands what the other tests look at.
 _DOORS = (
-    *("ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "training/", "surfaces/mcp/"),
+    *("doors/", "ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "training/", "surfaces/mcp/"),
     *("test_attack_table.py", "recording/test_postgres", "synthesis/test_checking.py"),
 )
 
