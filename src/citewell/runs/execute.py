@@ -18,12 +18,13 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from citewell.domain.decisions import ActionGivenUp
 from citewell.domain.errors import CitewellError
 from citewell.domain.events import Entry
 from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunLog
 from citewell.domain.runs import Control
-from citewell.runs.journal import Call, Failed, Run
+from citewell.runs.journal import STAGE_TIMEOUT, Call, Failed, Run
 
 # Performs a call; text that a model writes is told as it comes.
 Perform = Callable[[Call, Callable[[str], None]], Awaitable[Any]]
@@ -155,6 +156,7 @@ class Driver:
     async def _record(self, entries: Sequence[Entry]) -> None:
         # Off the event loop: a commit waits for the disk.
         if entries:
+            _tell(entries)
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._threads.log, self._log.append, list(entries), self._clock.now())
 
@@ -184,6 +186,24 @@ class Driver:
         pending = {task for task in self._let_go if not task.done()}
         if pending:
             await asyncio.wait(pending, timeout=LET_GO_SECONDS)
+
+
+def _tell(entries: Sequence[Entry]) -> None:
+    """What happens, for whoever reads a log: names and codes, never what stands in a question, a note or a document."""
+    for entry in entries:
+        body = entry.body
+        match entry.kind:
+            case "stage_entered":
+                _log.debug("stage %s", body["stage"])
+            case "action_intended":
+                _log.debug("%s", body["action"])
+            case "decision_made" if body["name"] == ActionGivenUp.name:
+                stage, code = body["data"]["stage"], body["data"]["code"]
+                # What failed was told where it was done; what took too long did not fail there.
+                level = logging.WARNING if code == STAGE_TIMEOUT else logging.DEBUG
+                _log.log(level, "given up in %s: %s", stage, code)
+            case "decision_made":
+                _log.debug("%s", body["name"])
 
 
 def _failed(code: str, message: str, fix: str = "", details: Any = None) -> dict[str, Any]:
