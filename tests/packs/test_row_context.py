@@ -15,9 +15,9 @@ from citewell.domain.documents import SectionView, Span
 from citewell.domain.events import RunEvent
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.runs import RunResult
+from citewell.flows.merge import merge_inspection
 from citewell.packs.rereading import given_rows, reread
 from citewell.retrieval.row_context import context_of
-from citewell.flows.merge import merge_inspection
 
 PORTS = "".join(f"| Port {number} | {number % 17 + 3} | {number % 5} m |\n" for number in range(400))
 STEPS = "".join(f"- Check fitting {number} for wear and note its colour in the book.\n" for number in range(200))

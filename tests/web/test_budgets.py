@@ -20,10 +20,8 @@ import pytest
 
 from citewell.app import Engine
 from citewell.domain.runs import RunResult
-from citewell.domain.web import SearchHit, WebUse
-from citewell.runner.actions import ReadPage, SearchWeb
-from citewell.runner.playbooks.web_reading import next_reads, search_bytes
-from citewell.runner.web_state import Candidate, WebProgress
+from citewell.domain.web import WebUse
+from citewell.flows.gather import Gather
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -104,14 +102,16 @@ def test_all_bytes_together_are_bounded_whatever_is_read_at_the_same_time(
 
 @pytest.mark.parametrize("many", [1, 3, 9])
 def test_what_is_under_way_has_its_bytes_reserved(many: int) -> None:
-    web = WebProgress(WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000), loop=1)
-    found = tuple(Candidate(SearchHit(f"https://{n}.example/", "x"), "a", n) for n in range(many))
-    under_way = (SearchWeb("a", "q", 10, 1.0, max_bytes=1_500),)
-    _, reads, _ = next_reads(replace(web, candidates=found), under_way, 10.0)
-    sizes = [read.max_bytes for read in reads if isinstance(read, ReadPage)]
+    nothing: Any = None
+    web = Gather(nothing, nothing, WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000))
+    web.reserve(1_500)  # a search that is under way
+    sizes: list[int] = []
+    for _ in range(many):
+        if size := web.page_bytes():
+            web.reserve(size)
+            sizes.append(size)
     assert sizes == [4_000, 4_000][:many]
-    assert web.bytes_free((*under_way, *reads)) >= 0
-    assert search_bytes(web, (*under_way, *reads), 3) == ((0, 0) if many > 1 else (1, 2_248))
+    assert web.search_bytes(3) == ((0, 0) if many > 1 else (1, 2_248))
 
 
 def test_pages_without_end_take_no_more_than_there_is(internet: Internet, tmp_path: Path) -> None:
@@ -279,11 +279,15 @@ def _until_read(engine: Engine, run_id: str, pages: int) -> None:
     """Wait until so many pages are on record."""
 
     async def follow() -> None:
+        begun: set[str] = set()
         seen = 0
         async for event in engine.runs.follow(run_id):
-            seen += event.kind == "observation_recorded" and "PageKept" in json.dumps(event.body.get("observation"))
+            if event.body.get("action") == "read_page":
+                begun.add(event.body["digest"])
+            seen += event.body.get("answers") in begun and "value" in event.body["observation"]
             if seen >= pages:
                 return
+        raise AssertionError("the run ended before")
 
     asyncio.run(asyncio.wait_for(follow(), 60))
 

@@ -10,10 +10,10 @@ from citewell.domain.queries import Filters, Limits
 from citewell.domain.web import PageFacts, PaperFacts
 from citewell.evidence.copies import are_copies, likeness, sketch
 from citewell.evidence.credibility import credibility
+from citewell.flows.pages import page_path
 from citewell.planning.chat_prompt import parse_chat_prompt
 from citewell.planning.strategy import plan_question
 from citewell.planning.web_queries import first_queries, gap_queries, intents_of, is_time_bound
-from citewell.flows.pages import page_path
 from citewell.synthesis.injections import injections_in, oddities_of
 from citewell.text.urls import host_of, is_of_site, site_of
 
