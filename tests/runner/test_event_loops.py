@@ -13,6 +13,7 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.runs import ModelChoice
 from citewell.evals.sample import sample_corpus
+from citewell.flows import write
 from citewell.settings import Settings
 from conftest import add
 from runner.test_runs import collect
