@@ -634,7 +634,8 @@ def test_a_log_has_calls_searches_steps_and_failures_but_nothing_of_the_note(
     told = {level: [one.message for one in caplog.records if one.levelname == level] for level in LEVELS}
     assert "asking openai:test to topics" in told["INFO"]
     assert any(one.startswith("searching by ") for one in told["INFO"])
-    assert {"topics_chosen", "topic_skipped", "note_written", "stopped"} <= set(told["DEBUG"])
+    steps = {"stage plan", "read_note", "topics_chosen", "model_asked", "stage verify", "write_section"}
+    assert steps <= set(told["DEBUG"])
     assert any(one.startswith("the model gave no reply to write") for one in told["WARNING"])
     assert "given up in synthesize: server_error" in told["DEBUG"]
     assert not any(word in caplog.text for word in ("crowns", "passengers", "Lund"))

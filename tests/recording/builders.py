@@ -139,10 +139,10 @@ def rejected() -> RunResult:
 def events(of: RunResult, at: str = "2026-01-01T12:00:00", *, more: tuple[Entry, ...] = ()) -> list[RunEvent]:
     """The log of a run that began at a moment (to the second, in UTC)."""
     request = RunRequest(of.question, "local", "cli", Filters(), LIMITS, 24_000)
-    observed = {"type": "Retrieved", "value": {"pack": msgspec.to_builtins(of.pack)}}
+    observed = {"value": {"pack": msgspec.to_builtins(of.pack)}}
     steps: list[tuple[str, list[Entry]]] = [
-        ("000", [_started(request), Entry("stage_entered", {"stage": "plan"})]),
-        ("010", [_intended("Retrieve", "d1", "retrieve")]),
+        ("000", [_started(request), Entry("stage_entered", {"stage": "plan", "elapsed": 0.0})]),
+        ("010", [_intended("retrieve", "d1", "retrieve")]),
         (
             "210",
             [Entry("observation_recorded", {"answers": "d1", "kind": "io", "elapsed": 0.2, "observation": observed})],

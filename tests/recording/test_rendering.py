@@ -234,13 +234,37 @@ There was enough evidence for an answer. (`enough_evidence`)
 
 - 2026-01-01T12:00:00.000Z (+0.000 s): the run began, Citewell 0.1.0
 - 2026-01-01T12:00:00.000Z (+0.000 s): stage `plan`
-- 2026-01-01T12:00:00.010Z (+0.010 s): `Retrieve` begins
-- 2026-01-01T12:00:00.210Z (+0.210 s): `Retrieve` gave `Retrieved` after 0.200 s
+- 2026-01-01T12:00:00.010Z (+0.010 s): `retrieve` begins
+- 2026-01-01T12:00:00.210Z (+0.210 s): `retrieve` is done after 0.200 s
 - 2026-01-01T12:00:00.220Z (+0.220 s): rows found: 1. 1 of 3 matching documents shown.
 - 2026-01-01T12:00:00.230Z (+0.230 s): judged `enough_evidence`: every concept is met
 - 2026-01-01T12:00:00.250Z (+0.250 s): the run ended: `done`, `enough_evidence`
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "observation", "words"),
+    [
+        (
+            "io",
+            {"failed": {"code": "locked", "message": "It is locked."}},
+            "`retrieve` failed (`locked`) after 0.200 s",
+        ),
+        ("control", {"control": "finish"}, "asked to `finish`"),
+        ("io", {"type": "ActionFailed", "value": {}}, "`retrieve` gave `ActionFailed` after 0.200 s"),
+        ("control", {"type": "CancelRequested", "value": {}}, "asked to `CancelRequested`"),
+    ],
+    ids=["failure", "control", "failure of an earlier version", "control of an earlier version"],
+)
+def test_the_timeline_says_what_came_of_a_call(kind: str, observation: dict[str, Any], words: str) -> None:
+    made = result()
+    seen = {"kind": kind, "observation": observation, "answers": "d1" if kind == "io" else None}
+    log = [
+        replace(event, body={**event.body, **seen}) if event.kind == "observation_recorded" else event
+        for event in events(made)
+    ]
+    assert f"(+0.210 s): {words}\n" in render_markdown(made, log)
 
 
 @pytest.mark.parametrize(

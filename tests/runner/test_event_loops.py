@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from citewell.runner.actions import Action, Observation
-from citewell.runner.compute import compute
 
 from citewell.app import Engine
 from citewell.domain.runs import ModelChoice
 from citewell.evals.sample import sample_corpus
-from citewell.runner import driver
+from citewell.flows import write
 from citewell.settings import Settings
 from conftest import add
 from runner.test_runs import collect
@@ -32,14 +32,18 @@ MOST_SECONDS = 0.05
 
 @pytest.fixture
 def computed_on(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """The threads on which compute actions were done."""
+    """The threads on which flows did pure work: evidence packed, answers quoted and checked."""
     threads: set[int] = set()
 
-    def computed(action: Action) -> Observation:
-        threads.add(threading.get_ident())
-        return compute(action)
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def done(*args: Any, **named: Any) -> Any:
+            threads.add(threading.get_ident())
+            return function(*args, **named)
 
-    monkeypatch.setattr(driver, "compute", computed)
+        return done
+
+    for name in ("prepare_synthesis", "extract", "read_answer", "verify"):
+        monkeypatch.setattr(write, name, watched(getattr(write, name)))
     return threads
 
 
@@ -78,9 +82,10 @@ class HeldUpError(AssertionError):
 
 
 def assert_never_held_up(work: LoopWork, computed_on: set[int], loops: dict[str, int]) -> None:
+    assert computed_on
     for name, thread in loops.items():
         assert work.sqlite.get(thread, []) == [], f"SQLite was used on the thread of the {name}"
-        assert thread not in computed_on, f"an action was computed on the thread of the {name}"
+        assert thread not in computed_on, f"pure work was done on the thread of the {name}"
         worst = work.worst[thread]
         print(f"{name}: longest callback {worst.cpu_seconds * 1000:.1f} ms of processor time: {worst.what}")
         if worst.cpu_seconds >= MOST_SECONDS:

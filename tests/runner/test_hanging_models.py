@@ -56,7 +56,7 @@ def assert_prompt(engine: Engine, run_id: str, control: Control) -> RunResult:
     events = engine.run_store.checked_events(run_id)
     finished = next(event for event in events if event.kind == "run_finished")
     (seen,) = [event for event in events if event.body.get("kind") == "control"]
-    assert seen.body["observation"]["type"] == {"cancel": "CancelRequested", "finish": "FinishRequested"}[control]
+    assert seen.body["observation"] == {"control": control}
     result = engine.runs.result(run_id)
     assert result.metrics.seconds - seen.body["elapsed"] < PROMISED_SECONDS
     with sqlite_runs(engine).database.read() as reader:

@@ -9,7 +9,6 @@ import pytest
 
 from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
-from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
 from citewell.flows.play import replay
 from citewell.recording.log import MemoryLog
@@ -45,7 +44,7 @@ def test_prior_answers_never_reach_a_prompt_in_a_chat_of_three_turns(bench: Benc
         script = plans(planned, f"ANSWER-{turn} was lit by Josiah Pell {{lit}}. Oil came from Leith {{oil}}.")
         events, result, requests = bench.run(script, question, planner_model="openai:test")
         prompts += [request.prompt for request in requests]
-        recorded = [event.body for event in events if event.kind == "action_intended" and event.body["action"] == "Ask"]
+        recorded = [event.body for event in events if event.kind == "action_intended" and event.body["action"] == "ask"]
         prompts += [json.dumps(body) for body in recorded]
         assert result.pack is not None
         assert not any("ANSWER-" in row.text for row in result.pack.evidence)
@@ -79,7 +78,9 @@ def test_what_a_model_echoes_of_a_key_is_not_recorded(bench: Bench) -> None:
 def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_call_again(bench: Bench) -> None:
     whole, result, _ = bench.run(plans("{}"), planner_model="openai:test")
     events = [event for event in whole if not event.kind.startswith("trace_")]
-    paid = [n for n, event in enumerate(events) if event.kind == "observation_recorded" and _answers_ask(event)]
+    asks = {event.body["digest"] for event in events if event.body.get("action") == "ask"}
+    paid = [n for n, event in enumerate(events) if event.body.get("answers") in asks]
+    assert len(paid) == 2
     for cut in range(1, len(events)):
         log = MemoryLog(result.run_id, events[:cut])
         with ScriptedModelServer(plans("{}")) as server:
@@ -89,10 +90,6 @@ def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_c
         assert again.answer == result.answer, f"cut behind entry {cut}"
         assert len(server.requests) == len([n for n in paid if n >= cut]), f"cut behind entry {cut}"
         assert replay(log.events()) == again
-
-
-def _answers_ask(event: RunEvent) -> bool:
-    return bool(event.body["kind"] == "io" and event.body["observation"]["type"] in ("Replied", "AskFailed"))
 
 
 def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench: Bench) -> None:
@@ -116,7 +113,7 @@ def test_cancelling_closes_the_connection_to_the_model(bench: Bench) -> None:
                 async for event in engine.research(QUESTION):
                     if isinstance(event, RunResult):
                         return event
-                    if event.kind == "action_intended" and event.body["action"] == "Ask":
+                    if event.kind == "action_intended" and event.body["action"] == "ask":
                         engine.runs.control(event.run_id, "cancel")
             raise AssertionError("no result")
 

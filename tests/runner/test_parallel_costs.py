@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from citewell.runner.actions import Action, Ask, Observation, PlanMade, Replied
-from citewell.runner.machine import Machine
-from citewell.runner.playbooks import local
-from citewell.runner.playbooks.transitions import Transition, waiting
-from citewell.runner.state import RunState
 
 from citewell.app import Engine
 from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.library import AddReport
-from citewell.domain.runs import Failure, ModelChoice
-from citewell.flows import costs as budgets
+from citewell.domain.runs import ModelChoice
+from citewell.flows.found import Found, ask, fitted, retrieve
+from citewell.flows.local import first_plan, show_found
+from citewell.flows.write import answer
 from citewell.models.tokens import FRAME_TOKENS, estimate_tokens
+from citewell.runs.journal import Run
 from citewell.settings import Settings
 from runner.test_runs import NOTES
 from support.model_script import ModelRequest, Reply, says
@@ -33,45 +30,20 @@ PROMPTS = ("Which other words name a lamp?", "Which people light lamps?")
 WANTED_TOKENS = 1_000
 
 
-class TwoCalls:
-    """The local playbook, with two calls of a model at once before it searches."""
+async def two_calls(run: Run, found: Found) -> None:
+    """Two calls of a model at once before anything is searched."""
+    found.plan = first_plan(run)
+    await run.all(*(ask_within(run, found, prompt) for prompt in PROMPTS))
+    show_found(run, found, await retrieve(run, found, run.request.question, found.plan))
+    await answer(run, found)
 
-    def opening(self, state: RunState) -> Transition:
-        return local.opening(state)
 
-    def observed(self, state: RunState, observation: Observation, action: Action) -> Transition:
-        match observation:
-            case PlanMade(plan=plan):
-                return self._ask_both(replace(state, plan=plan))
-            case Replied(reply=reply):
-                assert isinstance(action, Ask)
-                call = budgets.call_of(action.request, reply)
-                after = replace(state, spend=budgets.spent(state.spend, call), calls=(*state.calls, call))
-                return self._once_replied(after)
-            case _:
-                return local.observed(state, observation, action)
-
-    def _ask_both(self, state: RunState) -> Transition:
-        use, asked = state.request.models, state
-        for prompt in PROMPTS:
-            wanted = ChatRequest("plan", use.planner, (ChatMessage("user", prompt),), WANTED_TOKENS, 20.0)
-            fitted = budgets.fitted(wanted, use.planner_price, asked.spend, use, budgets.reserved(asked))
-            if fitted is not None:
-                asked = replace(asked, open=(*asked.open, Ask(fitted)))
-        return Transition(asked, asked.open) if asked.open else self._once_replied(asked)
-
-    def _once_replied(self, state: RunState) -> Transition:
-        assert state.plan is not None
-        return waiting(state) if state.open else local.search(state, state.plan)
-
-    def end_gathering(self, state: RunState) -> Transition:
-        return local.end_gathering(state)
-
-    def end_writing(self, state: RunState) -> Transition:
-        return local.end_writing(state)
-
-    def failed(self, state: RunState, action: Action, failure: Failure) -> Transition:
-        return local.failed(state, action, failure)
+async def ask_within(run: Run, found: Found, prompt: str) -> None:
+    planner = run.request.models.planner
+    wanted = ChatRequest("plan", planner, (ChatMessage("user", prompt),), WANTED_TOKENS, 20.0)
+    request = fitted(run, found, wanted)
+    if request is not None:
+        await ask(run, found, request)
 
 
 def uses_all_it_may(request: ModelRequest) -> Reply:
@@ -97,7 +69,7 @@ def test_the_ceiling_holds_for_calls_that_are_made_at_the_same_time(
             model_base_url=server.base_url,
             prices=PRICES,
         )
-        asking = Engine(settings, machine=Machine({"local": TwoCalls()}))
+        asking = Engine(settings, flows={"local": two_calls})
         try:
             choice = ModelChoice(max_cost_usd=ceiling)
             run_id = asking.start_research("Who lit the lamp?", models=choice)
@@ -106,9 +78,11 @@ def test_the_ceiling_holds_for_calls_that_are_made_at_the_same_time(
             events = asking.run_store.checked_events(run_id)
         finally:
             asking.close()
-    intents: list[Any] = [event for event in events if event.body.get("action") == "Ask"]
+    intents: list[Any] = [event for event in events if event.body.get("action") == "ask"]
     assert [event.body["body"]["request"]["max_output_tokens"] for event in intents] == output_tokens
-    seen = [event.sequence for event in events if (event.body.get("observation") or {}).get("type") == "Replied"]
+    asked = {intent.body["digest"] for intent in intents}
+    seen = [event.sequence for event in events if event.body.get("answers") in asked]
+    assert len(seen) == len(intents)
     assert all(intent.sequence < min(seen) for intent in intents), "they were under way at the same time"
     assert result.metrics.model_calls == len(output_tokens)
     assert result.metrics.cost_usd is not None

@@ -6,36 +6,22 @@ import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
-from citewell.runner.actions import (
-    ActionFailed,
-    AnswersRead,
-    Compare,
-    Compared,
-    DeadlinePassed,
-    Extract,
-    FinishRequested,
-    Inspected,
-    Judged,
-    Observation,
-    PlanMade,
-    Prepared,
-    ReadAnswers,
-    Retrieved,
-    action_digest,
-    digest,
-)
-from citewell.runner.machine import Machine, Step
 
 from citewell.app import Engine
-from citewell.domain.answers import Likeness, Readings
+from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings
 from citewell.domain.lanes import SemanticUse
-from citewell.domain.runs import JudgeResult, RunResult
+from citewell.domain.runs import RunResult
+from citewell.flows.found import Found
+from citewell.flows.local import first_plan, search
+from citewell.flows.outside import Compared
+from citewell.flows.write import answer, answer_form
+from citewell.runs.journal import Run
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
-from runner.plays import pack, plan, prepared, request, row
+from runner.plays import Playing, found, request, row
 from runner.scripted_runs import decisions
 from support.toy_models import write_reader
 
@@ -92,56 +78,51 @@ def test_a_reader_that_cannot_be_used_leaves_the_words_and_a_warning(tmp_path: P
     other.close()
 
 
-def play(*observations: Observation, reader: str = "toy", semantic: SemanticUse = "off") -> Step:
-    """A run as far as its prepared evidence, and what follows."""
-    machine = Machine()
-    taken = machine.begin(replace(request(), reader=reader, semantic=semantic))
-    found = Retrieved(pack(row("note:a", "lamp", "lit")))
-    opening = (PlanMade(plan()), found, Inspected(()), Judged(JudgeResult("enough_evidence", "fine")))
-    texts = tuple(f"passage {number}" for number in range(20))
-    for number, observation in enumerate((*opening, Prepared(prepared(), texts), *observations), start=1):
-        is_control = isinstance(observation, FinishRequested | DeadlinePassed)
-        taken = machine.step(taken.state, observation, float(number), None if is_control else taken.state.open[0])
-    return taken
+class Watched:
+    """A run as far as its evidence; what its quotation was chosen by is kept."""
+
+    def __init__(self, reader: str = "toy", semantic: SemanticUse = "off") -> None:
+        self.chosen_by: list[tuple[Likeness, Readings]] = []
+        self.playing = Playing(replace(request(), reader=reader, semantic=semantic), self._flow)
+        rows = (row(f"note:{n}", "lamp", "lit", text=f"The lamp {n} was lit by Pell.") for n in range(20))
+        self.playing.gives("retrieve", found(*rows))
+
+    async def _flow(self, run: Run, found: Found) -> None:
+        form = answer_form(run, found)
+
+        async def quote(prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:
+            self.chosen_by.append((likeness, readings))
+            return await form.quote(prepared, likeness, readings)
+
+        await search(run, found, first_plan(run))
+        await answer(run, found, replace(form, quote=quote))
 
 
 def test_the_reader_is_asked_about_a_bounded_number_of_passages_for_a_bounded_time() -> None:
-    (action,) = play().state.open
-    assert isinstance(action, ReadAnswers)
-    assert (action.reader, len(action.texts), action.seconds) == ("toy", 16, 6.0)
-    (without,) = play(reader="").state.open
-    assert isinstance(without, Extract)
+    playing = Watched().playing
+    assert playing.open == ["read_answers"]
+    asked = playing.call("read_answers").arguments
+    assert (asked["reader"], len(asked["texts"]), asked["seconds"]) == ("toy", 16, 6.0)
+    assert Watched(reader="").playing.open == ["keep_texts"]
 
 
 def test_passages_are_compared_by_meaning_first_and_then_read() -> None:
-    (compare,) = play(semantic="on").state.open
-    assert isinstance(compare, Compare)
-    near = tuple(0.5 for _ in compare.texts)
-    (read,) = play(Compared(near), semantic="on").state.open
-    assert isinstance(read, ReadAnswers)
-    answers = tuple(0.25 for _ in read.texts)
-    (quote,) = play(Compared(near), AnswersRead(answers), semantic="on").state.open
-    assert isinstance(quote, Extract)
-    assert quote.likeness == Likeness(compare.texts, near)
-    assert quote.readings == Readings(read.texts, answers)
+    run = Watched(semantic="on")
+    assert run.playing.open == ["compare"]
+    compared = run.playing.call("compare").arguments["texts"]
+    near = tuple(0.5 for _ in compared)
+    run.playing.gives("compare", Compared(near))
+    assert run.playing.open == ["read_answers"]
+    read = run.playing.call("read_answers").arguments["texts"]
+    answers = tuple(0.25 for _ in read)
+    run.playing.gives("read_answers", answers)
+    assert run.chosen_by == [(Likeness(compared, near), Readings(read, answers))]
 
 
-@pytest.mark.parametrize(
-    "happens", [ActionFailed("unavailable", "broken"), FinishRequested(), DeadlinePassed("writing")],
-    ids=["fails", "finish", "no time"],
-)  # fmt: skip
-def test_without_the_readers_answer_passages_are_chosen_as_before(happens: Observation) -> None:
-    taken = play(happens)
-    (action,) = taken.state.open
-    assert isinstance(action, Extract)
-    assert action.readings == Readings()
-    assert "reader_unavailable" in taken.state.warnings
-
-
-def test_a_quotation_without_readings_is_named_as_it_was_before_there_were_any() -> None:
-    (action,) = play(reader="").state.open
-    body = msgspec.to_builtins(action)
-    del body["readings"]
-    del body["in_sections"]
-    assert not body["prepared"].pop("other_languages")
-    assert action_digest(action) == digest(["Extract", body])
+@pytest.mark.parametrize("happens", ["fails", "finish", "writing"])
+def test_without_the_readers_answer_passages_are_chosen_as_before(happens: Any) -> None:
+    run = Watched()
+    run.playing.fails("read_answers") if happens == "fails" else run.playing.control(happens)
+    assert run.playing.open == ["keep_texts"]
+    assert run.chosen_by == Watched(reader="").chosen_by == [(Likeness(), Readings())]
+    assert "reader_unavailable" in run.playing.run.warnings

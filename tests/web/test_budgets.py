@@ -19,13 +19,9 @@ from typing import Any
 import pytest
 
 from citewell.app import Engine
-from citewell.domain.queries import Filters, Limits
-from citewell.domain.runs import RunRequest, RunResult
+from citewell.domain.runs import RunResult
 from citewell.domain.web import WebUse
-from citewell.flows.found import Found
 from citewell.flows.gather import Gather
-from citewell.flows.profiles import PROFILES
-from citewell.runs.journal import Run
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -104,19 +100,18 @@ def test_all_bytes_together_are_bounded_whatever_is_read_at_the_same_time(
     assert result.stop_reason in ("weak_evidence_budget_exhausted", "no_evidence")
 
 
-def test_what_is_under_way_has_its_bytes_reserved() -> None:
-    use = WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000)
-    request = RunRequest("q", "chat", "cli", Filters(), Limits(8, 700, False, 2), 24_000, web=use)
-    web = Gather(Run("20260101T000000-00000001", request, PROFILES["chat"]), Found(), use)
-    web.reserve(1_500)
-    sizes = []
-    while max_bytes := web.page_bytes():
-        web.reserve(max_bytes)
-        sizes.append(max_bytes)
-        left = web.search_bytes(3)
-    assert sizes == [4_000, 4_000]
-    assert left == (0, 0)
-    assert Gather(web.run, Found(), use).search_bytes(3) == (1, 4_999)
+@pytest.mark.parametrize("many", [1, 3, 9])
+def test_what_is_under_way_has_its_bytes_reserved(many: int) -> None:
+    nothing: Any = None
+    web = Gather(nothing, nothing, WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000))
+    web.reserve(1_500)  # a search that is under way
+    sizes: list[int] = []
+    for _ in range(many):
+        if size := web.page_bytes():
+            web.reserve(size)
+            sizes.append(size)
+    assert sizes == [4_000, 4_000][:many]
+    assert web.search_bytes(3) == ((0, 0) if many > 1 else (1, 2_248))
 
 
 def test_pages_without_end_take_no_more_than_there_is(internet: Internet, tmp_path: Path) -> None:
@@ -284,12 +279,15 @@ def _until_read(engine: Engine, run_id: str, pages: int) -> None:
     """Wait until so many pages are on record."""
 
     async def follow() -> None:
+        begun: set[str] = set()
         seen = 0
         async for event in engine.runs.follow(run_id):
-            told = event.body.get("observation", {}).get("value")
-            seen += isinstance(told, dict) and "page" in told
+            if event.body.get("action") == "read_page":
+                begun.add(event.body["digest"])
+            seen += event.body.get("answers") in begun and "value" in event.body["observation"]
             if seen >= pages:
                 return
+        raise AssertionError("the run ended before")
 
     asyncio.run(asyncio.wait_for(follow(), 60))
 

@@ -15,8 +15,8 @@ from mcp import Client
 
 from citewell.app import Engine
 from citewell.domain.errors import CitewellError
-from citewell.domain.web import SearchHit
-from citewell.flows.outside import Sites
+from citewell.domain.runs import Stage
+from citewell.flows.outside import PageRead, Sites, WebSearched
 from citewell.runs.journal import Call, Failed
 from citewell.settings import Settings
 from readers.pdf_bytes import assemble, content, stream
@@ -149,19 +149,29 @@ def test_a_record_from_elsewhere_that_names_an_address_inside_opens_nothing(inte
 @pytest.mark.parametrize(
     "url", [*INWARD, "http://169.254.169.254/latest/", "file:///etc/passwd", "http://a@127.0.0.1/"]
 )
-def test_an_action_of_a_resumed_run_meets_the_guard_too(url: str, internet: Internet, tmp_path: Path) -> None:
+def test_a_call_of_a_resumed_run_meets_the_guard_too(url: str, internet: Internet, tmp_path: Path) -> None:
     """Whoever wrote a record well enough to be believed: the call itself is performed under the guard."""
     engine = opened(internet, tmp_path)
     perform = engine._effects("20260101T000000-00000001")
 
-    def performed(name: str, **arguments: Any) -> Any:
-        call = Call(name, {**arguments, "sites": Sites()}, "read", "gathering", "key", None)
+    def performed(name: str, stage: Stage, form: type, **arguments: Any) -> Any:
+        call = Call(name, arguments, stage, "gathering", "key", form)
         return asyncio.run(perform(call, lambda text: None))  # type: ignore[arg-type]
 
-    with pytest.raises(Failed) as failed:
-        performed("read_page", url=url.format(port=internet.canary.port), seconds=2.0, max_bytes=10_000)
-    assert "127.0.0.1" not in failed.value.message
-    control = performed("search_web", provider="searxng", query="Halvard light", limit=5, seconds=5.0)
-    assert any(isinstance(hit, SearchHit) for hit in control.hits)
+    address = url.format(port=internet.canary.port)
+    with pytest.raises(Failed) as refused:
+        performed("read_page", "read", PageRead, url=address, seconds=2.0, max_bytes=10_000, sites=Sites())
+    assert "127.0.0.1" not in refused.value.message
+    control = performed(
+        "search_web",
+        "search",
+        WebSearched,
+        provider="searxng",
+        query="Halvard light",
+        limit=5,
+        seconds=5.0,
+        sites=Sites(),
+    )
+    assert control.hits
     engine.close()
     assert internet.canary.asked == []

@@ -91,8 +91,12 @@ def _observed(seen: ObservationRecorded, at: str, intended: dict[str, tuple[str,
     after = f" after {took:.3f} s" if took is not None else ""
     if seen.kind == "control":
         return f"asked to {code(str(told.get('control', told.get('type', ''))))}"
-    failed = told.get("failed")
-    gave = f"failed ({code(str(failed['code']))})" if isinstance(failed, dict) else "is done"
+    failed, kind = told.get("failed"), told.get("type")
+    if isinstance(failed, dict):
+        gave = f"failed ({code(str(failed['code']))})"
+    else:
+        # Records of earlier versions name the kind of what was seen.
+        gave = f"gave {code(str(kind))}" if kind else "is done"
     return f"{code(action)} {gave}{after}"
 
 

@@ -154,10 +154,9 @@ class Driver:
         await self._record([*self._shows.take(), *run.take_entries()])
 
     async def _record(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            _tell(entry)
         # Off the event loop: a commit waits for the disk.
         if entries:
+            _tell(entries)
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._threads.log, self._log.append, list(entries), self._clock.now())
 
@@ -189,17 +188,22 @@ class Driver:
             await asyncio.wait(pending, timeout=LET_GO_SECONDS)
 
 
-def _tell(entry: Entry) -> None:
-    """What a run decided, where somebody listens: names and codes only, never what is in a note or a question."""
-    if entry.kind != "decision_made":
-        return
-    data = entry.body.get("data", {})
-    if entry.body["name"] == ActionGivenUp.name:
-        # What failed was told where it was done; what took too long did not fail there.
-        level = logging.WARNING if data.get("code") == STAGE_TIMEOUT else logging.DEBUG
-        _log.log(level, "given up in %s: %s", data.get("stage"), data.get("code"))
-    else:
-        _log.debug("%s", entry.body["name"])
+def _tell(entries: Sequence[Entry]) -> None:
+    """What happens, for whoever reads a log: names and codes, never what stands in a question, a note or a document."""
+    for entry in entries:
+        body = entry.body
+        match entry.kind:
+            case "stage_entered":
+                _log.debug("stage %s", body["stage"])
+            case "action_intended":
+                _log.debug("%s", body["action"])
+            case "decision_made" if body["name"] == ActionGivenUp.name:
+                stage, code = body["data"]["stage"], body["data"]["code"]
+                # What failed was told where it was done; what took too long did not fail there.
+                level = logging.WARNING if code == STAGE_TIMEOUT else logging.DEBUG
+                _log.log(level, "given up in %s: %s", stage, code)
+            case "decision_made":
+                _log.debug("%s", body["name"])
 
 
 def _failed(code: str, message: str, fix: str = "", details: Any = None) -> dict[str, Any]:
