@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,9 @@ import pytest
 
 from doors.asking import Outcome, ask
 from doors.cases import CASES, Case
+from doors.golden_files import compare, document_text, write
 from doors.normalising import gathered_at_once, normalised
 from doors.world import World, made_world
-
-GOLDEN = Path(__file__).parent / "golden"
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -33,8 +30,7 @@ def test_every_door_gives_the_golden_document(name: str, tmp_path: Path, request
             found = {}
             for file, document in ((f"{name}.json", outcome.document), (f"{name}.run.json", outcome.run)):
                 if document is not None:
-                    plain = normalised(document, world, case)
-                    found[file] = json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True)
+                    found[file] = document_text(document, world, case)
             if outcome.events:
                 found[f"{name}.sse.json"] = _stream(case, outcome, world)
             if case.kind == "note":
@@ -43,8 +39,8 @@ def test_every_door_gives_the_golden_document(name: str, tmp_path: Path, request
             for file, text in found.items():
                 if writes and file not in written:
                     written.add(file)
-                    (GOLDEN / file).write_text(f"{text}\n", "utf-8")
-                _compare(file, f"{text}\n", door)
+                    write(file, text)
+                compare(file, text, door)
             if outcome.exit_code is not None:
                 assert outcome.exit_code == case.exit_code
 
@@ -58,11 +54,3 @@ def _stream(case: Case, outcome: Outcome, world: World) -> str:
     steps = normalised(gathered_at_once(events) if case.gathers_at_once else events, world, case)
     lines = (json.dumps(step, ensure_ascii=False, sort_keys=True) for step in steps)
     return "[\n" + ",\n".join(lines) + "\n]"
-
-
-def _compare(file: str, text: str, door: str) -> None:
-    path = GOLDEN / file
-    golden = path.read_text("utf-8") if path.exists() else ""
-    if text != golden:
-        changes = difflib.unified_diff(golden.splitlines(), text.splitlines(), file, door, lineterm="", n=1)
-        pytest.fail("\n".join([f"{door} does not give {file}:", *islice(changes, 80)]), pytrace=False)
