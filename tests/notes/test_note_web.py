@@ -376,12 +376,14 @@ def test_a_run_that_was_interrupted_goes_on_without_fetching_again(
 
 def _is_waiting_for(engine: Engine, run_id: str, host: str) -> bool:
     """Whether nothing but a page of this host is under way."""
-    asked, seen = [], 0
+    asked: dict[str, str] = {}
+    seen: set[str] = set()
     for event in engine.runs.events(run_id):
-        if event.kind == "action_intended" and event.body["action"] == "ReadPage":
-            asked.append(event.body["body"]["url"])
-        seen += event.kind == "observation_recorded" and "PageKept" in str(event.body.get("observation"))
-    return any(host in url for url in asked) and seen == len(asked) - 1
+        if event.body.get("action") == "read_page":
+            asked[event.body["digest"]] = event.body["body"]["url"]
+        elif event.body.get("answers") in asked:
+            seen.add(event.body["answers"])
+    return [host in url for digest, url in asked.items() if digest not in seen] == [True]
 
 
 # With a model
