@@ -15,6 +15,7 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.errors import Unavailable
 from citewell.domain.runs import RunResult
+from citewell.runs.execute import Perform
 from citewell.settings import Settings
 from conftest import add
 from runner.scripted_runs import GOOD, QUESTION, writes
@@ -146,3 +147,35 @@ def test_what_was_added_stays_in_step_and_what_a_run_cites_opens_when_the_clock_
     clock.days = 0
     assert add(engine, vault).unchanged == 2
     assert engine.runs.replay(result.run_id).identical
+
+
+class Running:
+    """Time that passes only where somebody says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> str:
+        return "2026-01-01T00:00:00.000Z"
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+class SlowToOpen(Engine):
+    """An engine whose corpus takes an hour to open."""
+
+    def _effects(self, run_id: str | None) -> Perform:
+        assert isinstance(self._clock, Running)
+        self._clock.seconds += 3_600.0
+        return super()._effects(run_id)
+
+
+def test_opening_the_corpus_takes_no_time_of_the_run(tmp_path: Path, vault: Path) -> None:
+    engine = SlowToOpen(Settings(data_dir=tmp_path / "data", embeddings="off"), Running())
+    try:
+        add(engine, vault)
+        result = engine.runs.wait(engine.start_research(QUESTION), timeout=60)
+    finally:
+        engine.close()
+    assert (result.stop_reason, result.metrics.seconds) == ("enough_evidence", 0.0)

@@ -241,6 +241,29 @@ def test_time_is_the_time_of_the_record_and_goes_on_where_it_ends() -> None:
     assert_replays(later, both)
 
 
+def test_playing_back_takes_no_time_of_the_run() -> None:
+    seconds = 0.0
+
+    async def takes_long(run: Run, trail: Trail) -> None:
+        nonlocal seconds
+        await noted(trail, "lamp", run.io(World.look, "lamp"))
+        seconds += 7.0
+        await noted(trail, "oil", run.io(World.look, "oil"))
+        run.end("enough_evidence")
+
+    def resumed(events: Sequence[RunEvent]) -> Run:
+        run = Run("toy", request(), BUDGET, events, lambda: seconds)
+        run.start(takes_long(run, []))
+        return run
+
+    toy = Toy(takes_long)
+    toy.seconds = 2.0
+    toy.gives("look", "lamp", "1")
+    again = resumed(toy.log.events())
+    again.observe(again.open[0], {"value": "2"})
+    assert again.elapsed == 2.0
+
+
 # Replay, divergence, resume
 
 

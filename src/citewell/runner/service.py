@@ -398,9 +398,10 @@ class RunService(RunRecords):
                 return await self._in_log_thread(self.result, execution.run_id)
             events = await self._in_log_thread(execution.log.events)
             threads = self._executor.threads
-            play = await loop.run_in_executor(threads.work, begin, events, self._clock.monotonic, self._flows)
             run_id = execution.run_id if execution.is_stored else None
-            perform = await asyncio.to_thread(self._effects, run_id)  # the first time, it opens the corpus
+            # The first time, it opens the corpus: before the time of the run begins.
+            perform = await asyncio.to_thread(self._effects, run_id)
+            play = await loop.run_in_executor(threads.work, begin, events, self._clock.monotonic, self._flows)
             log = _TellingLog(execution.log, self._poller)
             driver = execution.driver = Driver(play.run, log, perform, self._clock, self._redact, threads)
             for control in execution.asked:

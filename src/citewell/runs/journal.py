@@ -313,13 +313,18 @@ class Run:
 
     def start(self, flow: Coroutine[Any, Any, None]) -> None:
         """Begin the flow, and play back what is on record of it; the time of the run goes on where the record ends."""
-        self._clock.begin(max((float(event.body.get("elapsed", 0.0)) for event in self._recorded), default=0.0))
+        so_far = max((float(event.body.get("elapsed", 0.0)) for event in self._recorded), default=0.0)
+        was_begun = bool(self._recorded)
+        self._clock.begin(so_far)
         self._flow = self.spawn(flow)
         self.advance()
         while self._recorded and not self.is_over:
             self._play_next()
         if self._recorded:
             raise mismatch(self.run_id, self._recorded[0])
+        if was_begun:
+            # Playing back takes no time of the run.
+            self._clock.begin(max(so_far, self.elapsed))
 
     def take_entries(self) -> list[Entry]:
         """What is to be put on record now."""
