@@ -18,7 +18,7 @@ _DURATION = re.compile(r"\bafter \d+(\.\d+)? s\b")
 _SECTION = re.compile(r"\bdate=\d{4}-\d\d-\d\d pad=(\d) lines=\S+")
 _BACKUP = re.compile(r"PLACE/data/[^\s\"]*backup[^\s\"]*")
 # Listed as they came, and what is gathered at the same time comes in any order.
-_AS_THEY_CAME = frozenset({"pages", "credibility", "retrieved", "queries_tried"})
+_AS_THEY_CAME = frozenset({"pages", "credibility", "retrieved", "queries_tried", "warnings"})
 # Stages that are passed over where everything of theirs has come before.
 _PASSED_OVER = frozenset({"search", "read"})
 
@@ -28,14 +28,16 @@ def normalised(value: Any, world: World, case: Case) -> Any:
     return _Normaliser(_names(world), _MEASURED.union(case.either_way), case.gathers_at_once).plain(value)
 
 
-def gathered_at_once(events: list[tuple[str, Any]]) -> list[Any]:
+def gathered_at_once(events: list[tuple[str, Any]], case: Case) -> list[Any]:
     """The events of a stream with what is gathered at the same time, and comes in any order, as one step."""
+    # A model says what it thinks of the search while pages are read.
+    phases = ("searching", "reading", *(("evaluating",) if case.pages and case.script else ()))
     steps: list[Any] = []
     for name, data in events:
         is_gathering = bool(steps) and steps[-1][0] == "gathering"
         if name == "warning" and is_gathering:
             steps[-1][1]["warnings"] = sorted([*steps[-1][1]["warnings"], data["code"]])
-        elif name == "progress" and data["phase"] in ("searching", "reading"):
+        elif name == "progress" and data["phase"] in phases:
             if not is_gathering:
                 steps.append(["gathering", {"details": [], "warnings": []}])
             counted = {key: data[key] for key in ("loop", "maxLoops", "sourcesConsidered", "sourcesRead")}

@@ -33,9 +33,6 @@ def test_a_run_that_is_cut_anywhere_goes_on_to_the_same_document(name: str, tmp_
     cut_everywhere(CUT_CASES[name], tmp_path)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the ledger tells a call that is under way as answered where an identical one was answered"
-)
 def test_a_call_under_way_is_not_on_record_as_answered_where_an_earlier_one_asked_the_same(tmp_path: Path) -> None:
     cut_everywhere(ASKED_TWICE, tmp_path)
 

@@ -51,6 +51,6 @@ def _stream(case: Case, outcome: Outcome, world: World) -> str:
     if ending in (outcome.document, outcome.run):
         ending = "the document"
     events: list[Any] = [*before, (last, ending)]
-    steps = normalised(gathered_at_once(events) if case.gathers_at_once else events, world, case)
+    steps = normalised(gathered_at_once(events, case) if case.gathers_at_once else events, world, case)
     lines = (json.dumps(step, ensure_ascii=False, sort_keys=True) for step in steps)
     return "[\n" + ",\n".join(lines) + "\n]"
