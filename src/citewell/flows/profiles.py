@@ -78,14 +78,3 @@ PROFILES: dict[RunProfile, Budget] = {
         stages=StageSeconds(planning=120, retrieval=240, inspection=30, synthesis=280, verification=120, trace=30),
     ),
 }
-
-# Time kept back for writing and checking the answer, however long the search takes.
-SYNTHESIS_RESERVE_SECONDS = 10.0
-# Seconds an answer by extraction and its check may take when a model has used up the time.
-ANSWER_GRACE_SECONDS = 2.0
-# Seconds a judge may take over the sentences of a draft, loading it included; then verification goes by rules.
-JUDGE_SECONDS = 12.0
-# The same for a reader over the passages of a question; then they are chosen without it.
-READER_SECONDS = 6.0
-# Once a person wants the answer now, what is being searched gets this long to end.
-FINISH_GRACE_SECONDS = 1.0
