@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -95,9 +96,17 @@ def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked
 @pytest.mark.attack("B7")
 @pytest.mark.slow
 def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: tuple[Engine, Path, float]) -> None:
-    _, _, seconds = attacked
+    engine, vault, seconds = attacked
     assert seconds < 10 * len(NAMES)
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < MEMORY_BYTES + 200_000_000
+    # In a process of its own: what other tests started before would count here.
+    program = (
+        "import resource, sys; from pathlib import Path; from citewell import Citewell\n"
+        "with Citewell(sys.argv[1], embeddings='off') as cw: cw.add(Path(sys.argv[2]))\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    data = engine.settings.data_dir.with_name("again")
+    done = subprocess.run([sys.executable, "-c", program, data, vault], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) * 1024 < MEMORY_BYTES + 200_000_000
 
 
 @pytest.mark.attack("B6")
