@@ -91,7 +91,7 @@ def test_what_is_wrong_with_the_address_is_said_with_a_fix_and_never_the_passwor
     told = cw("research", QUESTION, code=4, CITEWELL_DATABASE_URL=url)
     assert said in told.stderr
     assert fix in told.stderr
-    doctor = cw("doctor", "--json", CITEWELL_DATABASE_URL=url)
+    doctor = cw("doctor", "--json", code=1, CITEWELL_DATABASE_URL=url)
     (check,) = [one for one in json.loads(doctor.stdout)["checks"] if one["name"] == "runs"]
     assert (check["state"], said in check["detail"]) == ("error", True)
     for output in (told.stdout, told.stderr, doctor.stdout, doctor.stderr):
@@ -436,8 +436,11 @@ def test_what_cannot_be_moved_is_named_and_the_rest_is_moved(tmp_path: Path, url
     runs = [alone.json("research", question)["run_id"] for question in (QUESTION, "Where did the oil come from?")]
     damage = (
         "import sys; from pathlib import Path; from citewell.database.sqlite import connect\n"
-        "c = connect(Path(sys.argv[1])); c.execute('DROP TRIGGER events_are_append_only')\n"
-        "c.execute(\"UPDATE events SET at = 'never' WHERE run_id = ? AND sequence = 3\", (sys.argv[2],)); c.close()"
+        "c = connect(Path(sys.argv[1])); name = 'events_are_append_only'\n"
+        "((made,),) = c.execute('SELECT sql FROM sqlite_schema WHERE name = ?', (name,)).fetchall()\n"
+        "c.execute(f'DROP TRIGGER {name}')\n"
+        "c.execute(\"UPDATE events SET at = 'never' WHERE run_id = ? AND sequence = 3\", (sys.argv[2],))\n"
+        "c.execute(made); c.close()"
     )
     subprocess.run([sys.executable, "-c", damage, str(alone.data / "runs.db"), runs[0]], check=True, timeout=60)
     report = alone.json("migrate", "--to", url, code=1)
