@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from citewell.app import Engine
 from citewell.settings import Settings
+from citewell.surfaces.cli import main
+from citewell.surfaces.cli.main import cli
 
 # Libraries of models, servers, readers and other databases, and what of ours only runs, packs and answers need.
 _NEVER = (
@@ -52,5 +55,16 @@ def test_a_search_by_words_loads_no_model_server_reader_or_other_database(data: 
     assert not loaded_by("--data-dir", str(data), "search", "lamp", "--mode", "lexical").intersection(_NEVER)
 
 
-def test_help_loads_no_command(tmp_path: Path) -> None:
-    assert "citewell.app" not in loaded_by("--version")
+def test_help_loads_no_command() -> None:
+    ours = {name for name in loaded_by("--help") if name.partition(".")[0] == "citewell"}
+    assert len(ours) <= 20
+    assert not any(name.startswith(("citewell.engine", "citewell.settings")) for name in ours)
+
+
+def test_the_lines_of_help_are_those_of_the_commands() -> None:
+    with click.Context(cli) as context:
+        for name, (_, line) in main._COMMANDS.items():
+            command = cli.get_command(context, name)
+            assert command is not None
+            assert command.get_short_help_str(limit=80) == line
+            assert not command.hidden

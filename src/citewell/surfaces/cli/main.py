@@ -32,37 +32,37 @@ def exit_code(error: CitewellError) -> int:
             return EXIT_FAILED
 
 
-# In the order a newcomer needs them; a command's module is imported when it is called, so that each starts fast.
+# In the order a newcomer needs them: where each stands, and its line of `--help`, which so imports none of them.
 _COMMANDS = {
-    "add": "corpus:add",
-    "status": "corpus:status",
-    "search": "reading:search",
-    "research": "research:research",
-    "report": "report:report",
-    "note": "note:note",
-    "chat": "chat:chat",
-    "runs": "runs:runs",
-    "get": "reading:get",
-    "related": "reading:related",
-    "topics": "topics:topics",
-    "entities": "topics:entities",
-    "embed": "embed:embed",
-    "summarize": "summarize:summarize",
-    "collections": "corpus:collections",
-    "remove": "corpus:remove",
-    "stats": "corpus:stats",
-    "backup": "backup:backup",
-    "restore": "backup:restore",
-    "migrate": "migrate:migrate",
-    "serve": "serve:serve",
-    "mcp": "mcp:mcp",
-    "models": "models:models",
-    "doctor": "corpus:doctor",
-    "demo": "demo:demo",
-    "eval": "evals:evals",
-    "bench": "bench:bench",
-    "bench-verifier": "bench_verifier:bench_verifier",
-    "schema": "schemas:schema",
+    "add": ("corpus:add", "Index a folder or file."),
+    "status": ("corpus:status", "What is indexed, and what is not and why."),
+    "search": ("reading:search", "Find passages."),
+    "research": ("research:research", "Answer a question, with citations."),
+    "report": ("report:report", "Write a cited report from a brief."),
+    "note": ("note:note", "Write what your other notes say into a note."),
+    "chat": ("chat:chat", "Ask and follow up, in a conversation."),
+    "runs": ("runs:runs", "Recorded runs: show, resume, replay, compare."),
+    "get": ("reading:get", "Read documents."),
+    "related": ("reading:related", "What a document is linked with."),
+    "topics": ("topics:topics", "How a topic hangs together."),
+    "entities": ("topics:entities", "What a name means, and where it is mentioned."),
+    "embed": ("embed:embed", "Prepare search by meaning."),
+    "summarize": ("summarize:summarize", "Make summaries of documents."),
+    "collections": ("corpus:collections", "List collections."),
+    "remove": ("corpus:remove", "Forget documents."),
+    "stats": ("corpus:stats", "Count everything."),
+    "backup": ("backup:backup", "Write everything to one file."),
+    "restore": ("backup:restore", "Put a backup in place."),
+    "migrate": ("migrate:migrate", "Move runs to PostgreSQL, or back."),
+    "serve": ("serve:serve", "Serve the page, REST, and MCP over HTTP."),
+    "mcp": ("mcp:mcp", "Serve agents over MCP."),
+    "models": ("models:models", "Judges, readers and rerankers: list, fetch, measure."),
+    "doctor": ("corpus:doctor", "Check the set-up."),
+    "demo": ("demo:demo", "Try it on a bundled sample corpus."),
+    "eval": ("evals:evals", "Test answers and retrieval with cases of your own."),
+    "bench": ("bench:bench", "Measure search on test collections."),
+    "bench-verifier": ("bench_verifier:bench_verifier", "Measure the verifier on labelled pairs."),
+    "schema": ("schemas:schema", "Print a JSON Schema."),
 }
 
 
@@ -84,11 +84,14 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = _COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in _COMMANDS:
             return None
-        module, _, name = place.partition(":")
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"citewell.surfaces.cli.{module}"), name)
         if not gc.isenabled():
             gc.freeze()
