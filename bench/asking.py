@@ -18,9 +18,9 @@ from pathlib import Path
 from processes import Usage, run_measured
 from tables import Part, Ratio
 
-from citewell.app import Engine, open_engine
 from citewell.domain.answers import Draft, DraftSentence
 from citewell.domain.library import EncodeReport
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.passages import passages_of
@@ -70,8 +70,8 @@ def measure_asking(data: Path, rounds: int) -> Part:
 
 
 def _encode(place: Path) -> EncodeReport:
-    with_meaning = open_engine(Settings(data_dir=place, embeddings="on"))
-    report = next(event for event in with_meaning.encode() if isinstance(event, EncodeReport))
+    with_meaning = Citewell(Settings(data_dir=place, embeddings="on"))
+    report = next(event for event in with_meaning.corpus.encode() if isinstance(event, EncodeReport))
     with_meaning.close()
     return report
 
@@ -83,7 +83,7 @@ def _cold(command: list[str | Path], embeddings: str, rounds: int) -> list[Usage
 
 def _warm(place: Path, embeddings: str, rounds: int) -> list[float]:
     """Seconds of each question in a process that has answered all of them once."""
-    running = open_engine(Settings(data_dir=place, embeddings=embeddings))
+    running = Citewell(Settings(data_dir=place, embeddings=embeddings))
     times: list[float] = []
     for number in range(rounds + 1):
         for question in _QUESTIONS:
@@ -94,15 +94,15 @@ def _warm(place: Path, embeddings: str, rounds: int) -> list[float]:
     return times
 
 
-async def _asked(running: Engine, question: str) -> None:
-    async for _ in running.research(question, traced=False):
+async def _asked(running: Citewell, question: str) -> None:
+    async for _ in running.stream(question, trace=False):
         pass
 
 
 def _verifying(place: Path, rounds: int) -> float:
     """The median seconds of checking twelve sentences that are quoted from the rows of a pack."""
-    running = open_engine(Settings(data_dir=place, embeddings="off"))
-    pack = running.research_pack(_QUESTIONS[0])
+    running = Citewell(Settings(data_dir=place, embeddings="off"))
+    pack = running.pack(_QUESTIONS[0])
     running.close()
     prepared = prepare_synthesis(pack)
     found = [one for source in prepared.sources for one in passages_of(source) if one.kind == "sentence"][:_SENTENCES]

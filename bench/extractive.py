@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tables import Part, Ratio
 
-from citewell.app import Engine, open_engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.collections import is_collection, load_collection, read_jsonl, write_notes
 from citewell.settings import Settings
 
@@ -74,10 +74,10 @@ def measure_extractive(data: Path, chosen: Sequence[str], most: int) -> Part:
 def _measured(folder: Path, most: int) -> Iterator[tuple[str, bool, list[_Outcome]]]:
     questions = _questions(folder, most)
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
-        engine = open_engine(Settings(data_dir=Path(temporary) / "data"))
+        engine = Citewell(Settings(data_dir=Path(temporary) / "data"))
         try:
             write_notes(load_collection(folder), Path(temporary) / "notes")
-            for _ in engine.add(Path(temporary) / "notes", collection="bench"):
+            for _ in engine.corpus.sync(Path(temporary) / "notes", collection="bench"):
                 pass
             outcomes = [(question, asyncio.run(_asked(engine, question))) for question in questions]
         finally:
@@ -116,8 +116,8 @@ def _spread(items: Sequence[_Asked], most: int) -> list[_Asked]:
     return [items[at * len(items) // most] for at in range(most)] if len(items) > most else list(items)
 
 
-async def _asked(engine: Engine, question: _Question) -> _Outcome:
-    async for event in engine.research(question.text, traced=False):
+async def _asked(engine: Citewell, question: _Question) -> _Outcome:
+    async for event in engine.stream(question.text, trace=False):
         if isinstance(event, RunResult):
             return _outcome(question, event)
     raise AssertionError("a run ends with its result")

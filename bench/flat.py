@@ -13,7 +13,7 @@ from mdn import Mdn, write_documents
 from processes import Usage, folder_bytes, is_disturbed
 from tables import Part, Ratio
 
-from citewell.app import Engine
+from citewell import Citewell as Opened
 from citewell.evals.measures import percentile
 from citewell.settings import Settings
 
@@ -91,7 +91,7 @@ def _measure(mdn: Mdn, count: int) -> Size:
 
 
 def _search_p50(data: Path, questions: list[str]) -> float:
-    engine = Engine(Settings(data_dir=data))
+    engine = Opened(Settings(data_dir=data))
     try:
         latencies: list[float] = []
         for question in [*questions[:3], *questions]:

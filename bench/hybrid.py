@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from tables import Part, Ratio
 
-from citewell.app import open_engine
 from citewell.corpus.store.vectors import RESCORED
 from citewell.corpus.vector_scan import best_rows, nearest_signs, quantized, signs, similarities
 from citewell.domain.benchmarks import BenchRow
+from citewell.engine import Citewell
 from citewell.evals.bench import bench_collection
 from citewell.evals.collections import find_collections, load_collection, thinned
 from citewell.evals.measures import mean
@@ -65,7 +65,7 @@ def measure_hybrid(data: Path, chosen: list[str], most_queries: int) -> Part:
     rows: list[BenchRow] = []
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
         settings = Settings(data_dir=Path(temporary), embeddings="on")
-        model = RecordingEmbedder(open_engine(settings).embedder)
+        model = RecordingEmbedder(Citewell(settings).embedder)
         for folder in find_collections(data):
             if chosen and folder.name not in chosen:
                 continue

@@ -1,7 +1,7 @@
 """One lexical index of part `scale`, built or searched in a process of its own, so that its memory is its own.
 
 `lexical_child.py build|search|pack SYSTEM FOLDER`: FOLDER has `documents/*.jsonl` and `questions.json`; the index goes
-beside them. It prints one JSON object. `citewell` is the Engine with whatever lexical index it has; `pack` asks it
+beside them. It prints one JSON object. `citewell` is the Citewell with whatever lexical index it has; `pack` asks it
 each question twice, for one search and for a whole research pack.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.evals.measures import percentile
 from citewell.evals.peers import plain_text, query_words
 from citewell.settings import Settings
@@ -65,12 +65,12 @@ def _batches(folder: Path) -> Iterator[list[tuple[str, str]]]:
 
 
 def build_citewell(folder: Path) -> tuple[int, float]:
-    engine = Engine(Settings(data_dir=folder / "citewell"))
+    engine = Citewell(Settings(data_dir=folder / "citewell"))
     started = time.perf_counter()
-    for _ in engine.add(folder / "documents"):
+    for _ in engine.corpus.sync(folder / "documents"):
         pass
     seconds = time.perf_counter() - started
-    count = engine.stats().documents
+    count = engine.corpus.stats().documents
     engine.close()
     return count, seconds
 
@@ -120,13 +120,13 @@ def build_fts5(folder: Path) -> tuple[int, float]:
 
 
 def search_citewell(folder: Path) -> Ask:
-    engine = Engine(Settings(data_dir=folder))
+    engine = Citewell(Settings(data_dir=folder))
     return lambda question: len(engine.search(question, limit=DEPTH).results)
 
 
 def compare_pack(folder: Path, questions: list[str]) -> dict[str, float]:
     """The middle of what a search and a pack take, the two in turn, so that both see the same machine."""
-    engine = Engine(Settings(data_dir=folder))
+    engine = Citewell(Settings(data_dir=folder))
     searches: list[float] = []
     packs: list[float] = []
     for question in [*questions[:WARM_UP], *questions[:PACKS]]:
@@ -134,7 +134,7 @@ def compare_pack(folder: Path, questions: list[str]) -> dict[str, float]:
         started = time.perf_counter()
         engine.search(question)
         between = time.perf_counter()
-        engine.research_pack(question)
+        engine.pack(question)
         searches.append((between - started) * 1000)
         packs.append((time.perf_counter() - between) * 1000)
     engine.close()

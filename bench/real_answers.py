@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 from real_notes import Question, index_vaults, load_questions, load_scorer
 
-from citewell.app import Engine, open_engine
 from citewell.domain.answers import Likeness
 from citewell.domain.errors import CitewellError
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.models.embeddings import Embedder
 from citewell.settings import Settings
 from citewell.surfaces.wire import to_json
@@ -59,14 +59,14 @@ class Candidates:
     lacks: Floats
 
 
-async def _ask(engine: Engine, prompt: str) -> RunResult | None:
+async def _ask(engine: Citewell, prompt: str) -> RunResult | None:
     last: Any = None
-    async for event in engine.research(prompt, traced=False):
+    async for event in engine.stream(prompt, trace=False):
         last = event
     return last if isinstance(last, RunResult) else None
 
 
-def ask(engine: Engine, prompt: str) -> RunResult | None:
+def ask(engine: Citewell, prompt: str) -> RunResult | None:
     """The result of a run, or nothing where the question cannot be asked."""
     try:
         return asyncio.run(_ask(engine, prompt))
@@ -201,11 +201,11 @@ def main() -> None:
     vaults = sorted({one["vault"] for one in questions})
     kept = args.data / "kept"
     index_vaults(args.real, args.data, vaults, args.embeddings, kept)
-    embedder = open_engine(Settings(data_dir=kept, embeddings="on")).embedder if args.embeddings == "on" else None
+    embedder = Citewell(Settings(data_dir=kept, embeddings="on")).embedder if args.embeddings == "on" else None
     lines: list[dict[str, Any]] = []
     among: list[Candidates] = []
     for vault in vaults:
-        engine = open_engine(Settings(data_dir=args.data / vault, embeddings=args.embeddings))
+        engine = Citewell(Settings(data_dir=args.data / vault, embeddings=args.embeddings))
         for question in (one for one in questions if one["vault"] == vault):
             result = ask(engine, scorer.prompt(question))
             lines.append(scored(question, result, scorer))

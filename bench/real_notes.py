@@ -22,13 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from tables import Part, Ratio
 
-from citewell.app import Engine, SystemClock, open_engine
 from citewell.domain.errors import CitewellError
 from citewell.domain.evidence import EvidenceRow
+from citewell.engine import Citewell
 from citewell.flows.merge import merge_inspection
 from citewell.flows.profiles import PROFILES
 from citewell.models.embeddings import Embedder
 from citewell.packs.document_views import DocumentViews
+from citewell.parts import SystemClock
 from citewell.retrieval.encoding import encode_corpus
 from citewell.settings import Settings
 
@@ -106,26 +107,26 @@ def index_vaults(real: Path, data: Path, vaults: Sequence[str], embeddings: str,
     """Bring the corpus of each vault up to date; unchanged files cost a stat."""
     model: KeptEmbedder | None = None
     for vault in vaults:
-        engine = open_engine(Settings(data_dir=data / vault, embeddings=embeddings))
-        for _ in engine.add(real / "vaults" / vault):
+        engine = Citewell(Settings(data_dir=data / vault, embeddings=embeddings))
+        for _ in engine.corpus.sync(real / "vaults" / vault):
             pass
         if embeddings != "off":
-            model = model or KeptEmbedder(open_engine(Settings(data_dir=kept, embeddings="on")).embedder, kept)
-            for _ in encode_corpus(engine.corpus.vectors, model, SystemClock()):
+            model = model or KeptEmbedder(Citewell(Settings(data_dir=kept, embeddings="on")).embedder, kept)
+            for _ in encode_corpus(engine.store.vectors, model, SystemClock()):
                 pass
             model.keep()
         engine.close()
 
 
-def gather(engine: Engine, question: str) -> tuple[EvidenceRow, ...]:
+def gather(engine: Citewell, question: str) -> tuple[EvidenceRow, ...]:
     """The rows a run has before it answers: those of the pack, the best of them read wider."""
-    pack = engine.research_pack(question)
+    pack = engine.pack(question)
     budget = PROFILES["local"]
     views = []
     for row in pack.evidence[: budget.inspect_rows]:
         asked = pack.query_plan.text_query
         shown = (row.span.start, row.span.end)
-        views.append(DocumentViews(engine.corpus).view(row.source_key, asked, "evidence", budget.inspect_chars, shown))
+        views.append(DocumentViews(engine.store).view(row.source_key, asked, "evidence", budget.inspect_chars, shown))
     return merge_inspection(pack, views).evidence
 
 
@@ -134,13 +135,13 @@ def ask_all(
 ) -> list[Asked]:
     """Every question with its rows and whether gold text and gold document are among them."""
     asked: list[Asked] = []
-    engines: dict[str, Engine] = {}
-    shared = open_engine(Settings(data_dir=kept, embeddings="on")) if embeddings != "off" else None
+    engines: dict[str, Citewell] = {}
+    shared = Citewell(Settings(data_dir=kept, embeddings="on")) if embeddings != "off" else None
     for question in questions:
         vault = question["vault"]
         if vault not in engines:
             settings = Settings(data_dir=data / vault, embeddings=embeddings)
-            engines[vault] = open_engine(settings, open_embedder=(lambda: shared.embedder) if shared else None)
+            engines[vault] = Citewell(settings, open_embedder=(lambda: shared.embedder) if shared else None)
         try:
             rows = gather(engines[vault], scorer.prompt(question))
         except CitewellError as error:

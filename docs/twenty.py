@@ -7,8 +7,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.sample import sample_corpus
 from citewell.settings import Settings
 
@@ -21,8 +21,8 @@ def table() -> str:
     by_id = {entry["id"]: entry for entry in data["questions"]}
     lines = ["| kind | question | answer | cited |", "|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
-        engine = Engine(Settings(data_dir=Path(folder)))
-        for _ in engine.add(sample_corpus(), collection="skelday"):
+        engine = Citewell(Settings(data_dir=Path(folder)))
+        for _ in engine.corpus.sync(sample_corpus(), collection="skelday"):
             pass
         for name in data["twenty"]:
             entry = by_id[name]
@@ -34,8 +34,8 @@ def table() -> str:
     return "\n".join(lines)
 
 
-async def _answer(engine: Engine, question: str) -> RunResult:
-    async for event in engine.research(question, traced=False):
+async def _answer(engine: Citewell, question: str) -> RunResult:
+    async for event in engine.stream(question, trace=False):
         if isinstance(event, RunResult):
             return event
     raise AssertionError("a run ends with its result")

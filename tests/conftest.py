@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from citewell.app import Engine
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.library import AddReport
+from citewell.engine import Citewell
 from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings
 from support.llama_server import running_llama
@@ -61,9 +61,9 @@ class SteadyClock:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(tmp_path: Path) -> Iterator[Citewell]:
     """An engine whose data lives in a folder of its own."""
-    opened = Engine(Settings(data_dir=tmp_path / "data"), SteadyClock())
+    opened = Citewell(Settings(data_dir=tmp_path / "data"), SteadyClock())
     yield opened
     opened.close()
 
@@ -101,33 +101,33 @@ def vault(tmp_path: Path) -> Write:
     return write
 
 
-def sqlite_corpus(engine: Engine) -> SqliteCorpus:
+def sqlite_corpus(engine: Citewell) -> SqliteCorpus:
     """The corpus of an engine as SQLite keeps it, for tests that look into the file."""
-    assert isinstance(engine.corpus, SqliteCorpus)
-    return engine.corpus
+    assert isinstance(engine.store, SqliteCorpus)
+    return engine.store
 
 
-def sqlite_runs(engine: Engine) -> SqliteRuns:
+def sqlite_runs(engine: Citewell) -> SqliteRuns:
     """The runs of an engine as SQLite keeps them, for tests that look into the file."""
     assert isinstance(engine.run_store, SqliteRuns)
     return engine.run_store
 
 
-def add(engine: Engine, path: Path, **options: object) -> AddReport:
+def add(engine: Citewell, path: Path, **options: object) -> AddReport:
     """Add a path and return the report."""
-    *_, report = engine.add(path, **options)  # type: ignore[arg-type]
+    *_, report = engine.corpus.sync(path, **options)  # type: ignore[arg-type]
     assert isinstance(report, AddReport)
     return report
 
 
 @pytest.fixture
-def add_path(engine: Engine) -> AddPath:
+def add_path(engine: Citewell) -> AddPath:
     """Adds a path to the engine of this test and returns the report."""
     return lambda path, **options: add(engine, path, **options)
 
 
 @pytest.fixture
-def corpus(request: pytest.FixtureRequest, vault: Write, engine: Engine) -> Engine:
+def corpus(request: pytest.FixtureRequest, vault: Write, engine: Citewell) -> Citewell:
     """The engine over the NOTES of the module that asks."""
     add(engine, vault(request.module.NOTES))
     return engine

@@ -18,7 +18,8 @@ from citewell import Citewell
 from citewell.domain.errors import BadInput
 from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
-from citewell.public import Corpus, Runs
+from citewell.history import Runs
+from citewell.library import Corpus
 from citewell.surfaces.cli.research import research
 from citewell.surfaces.wire import to_json
 

@@ -8,7 +8,7 @@ from citewell.version import __version__
 
 if TYPE_CHECKING:
     from citewell.domain.errors import CitewellError
-    from citewell.public import Citewell
+    from citewell.engine import Citewell
 
 __all__ = ["Citewell", "CitewellError", "__version__"]
 
@@ -16,7 +16,7 @@ __all__ = ["Citewell", "CitewellError", "__version__"]
 def __getattr__(name: str) -> Any:
     """The public names, imported when they are first used: a search from a cold shell needs none of them."""
     if name == "Citewell":
-        from citewell.public import Citewell
+        from citewell.engine import Citewell
 
         return Citewell
     if name == "CitewellError":

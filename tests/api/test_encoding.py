@@ -7,7 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.api.encoding import BackgroundEncoding
 
 

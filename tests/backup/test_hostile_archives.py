@@ -14,9 +14,9 @@ from typing import Any
 import apsw
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect
 from citewell.domain.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 
@@ -26,9 +26,9 @@ Change = Callable[[Members, dict[str, Any]], None]
 
 
 @pytest.fixture
-def archive(corpus: Engine, tmp_path: Path) -> Path:
+def archive(corpus: Citewell, tmp_path: Path) -> Path:
     path = tmp_path / "all.zip"
-    corpus.backup(path)
+    corpus.corpus.backup(path)
     return path
 
 
@@ -63,9 +63,9 @@ def refuse(tmp_path: Path, archive: Path, error: type[CitewellError], says: str)
     """The archive is refused, and beside it nothing is there that was not there before."""
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for force in (False, True):
-        engine = Engine(Settings(data_dir=tmp_path / "new" / "data"), SteadyClock())
+        engine = Citewell(Settings(data_dir=tmp_path / "new" / "data"), SteadyClock())
         with pytest.raises(error, match=says):
-            engine.restore(archive, force=force)
+            engine.corpus.restore(archive, force=force)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert not (tmp_path / "new" / "data").exists()
 
@@ -214,13 +214,13 @@ def test_any_byte_cut_off_or_turned_is_refused(tmp_path: Path, archive: Path) ->
 
 def test_what_is_no_file_is_refused_and_nobody_waits(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    engine = Engine(Settings(data_dir=tmp_path / "data"), SteadyClock())
+    engine = Citewell(Settings(data_dir=tmp_path / "data"), SteadyClock())
     with pytest.raises(BadInput, match="not a regular file"):
-        engine.restore(tmp_path / "pipe")
+        engine.corpus.restore(tmp_path / "pipe")
     with pytest.raises(NotFound, match="no file"):
-        engine.restore(tmp_path / "nowhere.zip")
+        engine.corpus.restore(tmp_path / "nowhere.zip")
     with pytest.raises(CitewellError):
-        engine.restore(tmp_path)
+        engine.corpus.restore(tmp_path)
 
 
 FOREIGN = {
@@ -257,9 +257,9 @@ def test_a_database_with_a_schema_that_is_not_ours_is_refused(tmp_path: Path, ar
 
 
 @pytest.mark.attack("D5")
-def test_a_trigger_of_ours_that_does_something_else_is_refused(tmp_path: Path, corpus: Engine) -> None:
+def test_a_trigger_of_ours_that_does_something_else_is_refused(tmp_path: Path, corpus: Citewell) -> None:
     assert len(corpus.runs.latest(1).runs) == 0
-    corpus.backup(tmp_path / "all.zip")
+    corpus.corpus.backup(tmp_path / "all.zip")
 
     def change(members: Members, manifest: dict[str, Any]) -> None:
         dropped = with_statement(members["runs.db"], tmp_path, "DROP TRIGGER events_are_append_only")
@@ -270,7 +270,7 @@ def test_a_trigger_of_ours_that_does_something_else_is_refused(tmp_path: Path, c
 
 
 @pytest.mark.attack("D5")
-def test_a_folder_that_was_passed_on_with_a_foreign_trigger_is_not_used(corpus: Engine) -> None:
+def test_a_folder_that_was_passed_on_with_a_foreign_trigger_is_not_used(corpus: Citewell) -> None:
     """The same check where nothing was restored: a data folder that somebody put in place by hand."""
     data = corpus.settings.data_dir
     corpus.close()
@@ -283,7 +283,7 @@ def test_a_folder_that_was_passed_on_with_a_foreign_trigger_is_not_used(corpus: 
 
 
 @pytest.mark.attack("D5")
-def test_every_connection_trusts_no_schema_and_protects_its_own_tables(corpus: Engine) -> None:
+def test_every_connection_trusts_no_schema_and_protects_its_own_tables(corpus: Citewell) -> None:
     connection = connect(corpus.settings.corpus_path)
     try:
         assert connection.pragma("trusted_schema") == 0
@@ -321,14 +321,14 @@ def test_a_member_packed_in_another_way_or_listed_twice_is_refused(tmp_path: Pat
 
 
 def test_an_emptied_corpus_is_backed_up_without_what_was_removed_and_can_be_restored(
-    corpus: Engine, vault: Write, tmp_path: Path
+    corpus: Citewell, vault: Write, tmp_path: Path
 ) -> None:
     add(corpus, vault({f"{number}.md": f"# {number}\n\n{'Oil and lamp. ' * 4_000}" for number in range(30)}))
-    corpus.remove([str(tmp_path / "vault")])
-    corpus.backup(tmp_path / "emptied.zip")
+    corpus.corpus.remove(str(tmp_path / "vault"))
+    corpus.corpus.backup(tmp_path / "emptied.zip")
     with zipfile.ZipFile(tmp_path / "emptied.zip") as made:
         assert made.getinfo("corpus.db").file_size < corpus.settings.corpus_path.stat().st_size / 2
-    other = Engine(Settings(data_dir=tmp_path / "other"), SteadyClock())
-    assert other.restore(tmp_path / "emptied.zip").documents == 0
-    assert other.corpus.check_integrity() == []
+    other = Citewell(Settings(data_dir=tmp_path / "other"), SteadyClock())
+    assert other.corpus.restore(tmp_path / "emptied.zip").documents == 0
+    assert other.store.check_integrity() == []
     other.close()

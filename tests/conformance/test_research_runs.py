@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.app import SystemClock
 from citewell.database.postgres import PostgresSessions
 from citewell.database.sqlite_sessions import SqliteSessions
 from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
+from citewell.parts import SystemClock
 from citewell.recording.postgres_store import PACKAGE, PostgresResearchRuns
 from citewell.recording.research_tables import ResearchTables
 from citewell.recording.store import SqliteRuns

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import SystemClock
 from citewell.domain.run_store import RunStore
+from citewell.parts import SystemClock
 from citewell.recording.opening import open_runs, spending_beside
 from citewell.recording.spending import DaySpending
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.library import AddReport, Exclusion
+from citewell.engine import Citewell
 from citewell.surfaces.cli.main import run
 from citewell.surfaces.cli.sync_bar import rate
 
@@ -20,11 +20,11 @@ Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
 
 
-def fates(engine: Engine) -> dict[str, tuple[str, str]]:
-    return {file.path: (file.status, file.reason) for file in engine.status().files}
+def fates(engine: Citewell) -> dict[str, tuple[str, str]]:
+    return {file.path: (file.status, file.reason) for file in engine.corpus.status().files}
 
 
-def test_each_file_has_its_status_its_reason_and_its_time(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_each_file_has_its_status_its_reason_and_its_time(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     answer = "---\nai_generated: true\nsource: chatgpt\n---\nThe lamp was lit in 1900."
     add_path(vault({"a.md": "Words.", "b.zip": b"PK\3\4", "c.pdf": b"%PDF-1.4 broken", "answer.md": answer}))
     found = fates(engine)
@@ -35,17 +35,17 @@ def test_each_file_has_its_status_its_reason_and_its_time(vault: Write, add_path
         "c.pdf": "failed",
     }
     assert "AI answer" in found["answer.md"][1]
-    assert all(file.at.startswith("2026-01-01T") for file in engine.status().files)
+    assert all(file.at.startswith("2026-01-01T") for file in engine.corpus.status().files)
 
 
 def test_what_rules_keep_out_is_shown_with_the_rule_until_it_is_gone(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     root = vault(
         {"a.md": "A", "Templates/t.md": "T", "Scan.PDF": b"%PDF", ".git/config": "x", "node_modules/m.md": "m"}
     )
     add_path(root, excludes=["Templates", "*.pdf"])
-    assert engine.status().excluded == (
+    assert engine.corpus.status().excluded == (
         Exclusion("vault", ".git/", "hidden"),
         Exclusion("vault", "Scan.PDF", "--exclude *.pdf"),
         Exclusion("vault", "Templates/", "--exclude Templates"),
@@ -53,10 +53,10 @@ def test_what_rules_keep_out_is_shown_with_the_rule_until_it_is_gone(
     )
     (root / "Scan.PDF").unlink()
     add_path(root)
-    assert "Scan.PDF" not in {entry.path for entry in engine.status().excluded}
+    assert "Scan.PDF" not in {entry.path for entry in engine.corpus.status().excluded}
 
 
-def test_a_tag_keeps_documents_out_before_they_are_indexed(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_tag_keeps_documents_out_before_they_are_indexed(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     files: dict[str, str | bytes] = {
         "diary.md": "---\ntags: [Private/diary]\n---\nKelp and grief.",
         "inline.md": "Kelp, #private too.",
@@ -69,7 +69,9 @@ def test_a_tag_keeps_documents_out_before_they_are_indexed(vault: Write, add_pat
     assert fates(engine)["diary.md"] == ("skipped", "--exclude tag:private")
 
 
-def test_a_rule_given_later_takes_out_what_is_there_and_stays(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_rule_given_later_takes_out_what_is_there_and_stays(
+    vault: Write, add_path: AddPath, engine: Citewell
+) -> None:
     root = vault({"a.md": "Kelp. #private", "b.md": "Kelp.", "c.pdf.md": "Kelp in a third."})
     add_path(root)
     add_path(root, excludes=["tag:#Private", "c.*"])
@@ -78,7 +80,7 @@ def test_a_rule_given_later_takes_out_what_is_there_and_stays(vault: Write, add_
     assert (again.unchanged, again.skipped, again.bytes) == (1, 1, 0)
 
 
-def test_a_note_that_loses_the_tag_is_indexed(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_note_that_loses_the_tag_is_indexed(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "Kelp. #private"})
     add_path(root, excludes=["tag:private"])
     vault({"a.md": "Kelp, for everyone now."})

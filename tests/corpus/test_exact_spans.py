@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
 from citewell.domain.evidence import EvidenceRow
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.text.canonical import content_hash
 
@@ -43,9 +43,9 @@ PIECE = st.one_of(
 DOCUMENT = st.lists(PIECE, min_size=1, max_size=40).map(" ".join)
 
 
-def check(engine: Engine, row: EvidenceRow) -> None:
+def check(engine: Citewell, row: EvidenceRow) -> None:
     """The promise, checked the way a stranger would: by the key, the hash and the offsets alone."""
-    (document,) = engine.get([f"{row.source_key}@{row.span.content_hash}"], content_mode="full").documents
+    (document,) = engine.corpus.get(f"{row.source_key}@{row.span.content_hash}", content_mode="full").documents
     assert content_hash(document.text) == row.span.content_hash == document.content_hash
     assert document.text[row.span.start : row.span.end] == row.text
     assert row.text.strip() == row.text != ""
@@ -63,16 +63,14 @@ def test_every_row_is_an_exact_slice_of_the_stored_text(documents: list[str], no
         root.mkdir()
         for number, text in enumerate(documents):
             (root / f"n{number}.md").write_bytes(text.encode("utf-8", "surrogatepass"))
-        engine = Engine(Settings(data_dir=Path(folder, "data")))
-        list(engine.add(root))
+        engine = Citewell(Settings(data_dir=Path(folder, "data")))
+        list(engine.corpus.sync(root))
         for query in (*WORDS, "long sentence tide", f"{noise} tide"):
             for row in engine.search(query, max_chars=max_chars).results:
                 check(engine, row)
                 assert len(row.text) <= max_chars
             try:
-                pack = engine.research_pack(
-                    query, options=PackOptions(max_chars_per_doc=max_chars, include_related=True)
-                )
+                pack = engine.pack(query, max_chars_per_doc=max_chars, include_related=True)
             except BadInput:
                 continue
             for row in (*pack.evidence, *pack.exact_tag_evidence):

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine, SystemClock
 from citewell.corpus.importers.registry import documents_in
 from citewell.corpus.indexing import prepare_document
 from citewell.domain.errors import BadInput, Unreadable
 from citewell.domain.library import AddReport
+from citewell.engine import Citewell
+from citewell.parts import SystemClock
 from citewell.readers.process_pool import MEMORY_BYTES
 from citewell.settings import Settings
 from corpus.hostile_files import NAUGHTY, REPEATED, hostile_files
@@ -58,7 +59,7 @@ NAMES = [name for name, _ in hostile_files()]
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, float]:
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Citewell, Path, float]:
     """An engine to which all of them were added at once, with two good notes around them; and how long it took."""
     folder = tmp_path_factory.mktemp("attacked")
     files: dict[str, Callable[[], bytes]] = dict(hostile_files())
@@ -67,9 +68,9 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, fl
         path = folder / "vault" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(made())
-    engine = Engine(Settings(data_dir=folder / "data"), SystemClock())
+    engine = Citewell(Settings(data_dir=folder / "data"), SystemClock())
     started = time.monotonic()
-    *_, report = engine.add(folder / "vault")
+    *_, report = engine.corpus.sync(folder / "vault")
     assert isinstance(report, AddReport)
     return engine, folder / "vault", time.monotonic() - started
 
@@ -79,9 +80,9 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Path, fl
 @pytest.mark.attack("B6")
 @pytest.mark.attack("B7")
 @pytest.mark.slow
-def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked: tuple[Engine, Path, float]) -> None:
+def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked: tuple[Citewell, Path, float]) -> None:
     engine, _, _ = attacked
-    files = {file.path: file for file in engine.status().files}
+    files = {file.path: file for file in engine.corpus.status().files}
     assert files.keys() == {*NAMES, "a-good.md", "z.md"}
     refused = {path: file.reason for path, file in files.items() if file.status in ("skipped", "failed")}
     assert refused.keys() == REFUSED.keys()
@@ -95,7 +96,7 @@ def test_every_hostile_file_is_indexed_or_refused_with_one_clear_reason(attacked
 @pytest.mark.attack("B6")
 @pytest.mark.attack("B7")
 @pytest.mark.slow
-def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: tuple[Engine, Path, float]) -> None:
+def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: tuple[Citewell, Path, float]) -> None:
     engine, vault, seconds = attacked
     assert seconds < 10 * len(NAMES)
     # In a process of its own: what other tests started before would count here.
@@ -112,7 +113,7 @@ def test_hostile_files_are_done_with_soon_and_within_a_readers_memory(attacked: 
 @pytest.mark.attack("B6")
 @pytest.mark.attack("B7")
 @pytest.mark.slow
-def test_nothing_outside_the_vault_is_read_by_any_of_them(attacked: tuple[Engine, Path, float]) -> None:
+def test_nothing_outside_the_vault_is_read_by_any_of_them(attacked: tuple[Citewell, Path, float]) -> None:
     engine, _, _ = attacked
     foreign = ("root", "bin", "bash", "nologin", "climbed", "lol")
     rows = engine.search(" ".join(foreign)).results
@@ -121,12 +122,12 @@ def test_nothing_outside_the_vault_is_read_by_any_of_them(attacked: tuple[Engine
 
 
 @pytest.mark.slow
-def test_the_next_add_works_and_reads_none_of_them_again(attacked: tuple[Engine, Path, float]) -> None:
+def test_the_next_add_works_and_reads_none_of_them_again(attacked: tuple[Citewell, Path, float]) -> None:
     engine, root, _ = attacked
-    *_, report = engine.add(root)
+    *_, report = engine.corpus.sync(root)
     assert isinstance(report, AddReport)
     assert (report.indexed, report.updated, report.bytes) == (0, 0, 0)
-    assert engine.corpus.check_integrity() == []
+    assert engine.store.check_integrity() == []
 
 
 @pytest.mark.attack("B8")
@@ -143,25 +144,25 @@ def test_the_next_add_works_and_reads_none_of_them_again(attacked: tuple[Engine,
     ids=["utf-16", "utf-16-le", "utf-16-be", "bom", "nul", "surrogate"],
 )
 def test_text_in_any_encoding_is_stored_as_it_reads(
-    data: bytes, words: str, vault: Write, add_path: AddPath, engine: Engine
+    data: bytes, words: str, vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     add_path(vault({"note.txt": data}))
-    (document,) = engine.get(["text:vault/note"], content_mode="full").documents
+    (document,) = engine.corpus.get("text:vault/note", content_mode="full").documents
     assert words in document.text
 
 
 @pytest.mark.attack("B8")
 def test_naughty_strings_come_back_as_they_were_and_can_be_asked_for(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     text = "\n".join(NAUGHTY)
     add_path(vault({"note.md": text}))
-    (document,) = engine.get(["note:vault/note"], content_mode="full").documents
+    (document,) = engine.corpus.get("note:vault/note", content_mode="full").documents
     assert document.text == text
     for naughty in NAUGHTY:
         with suppress(BadInput):
             engine.search(naughty)
-            engine.research_pack(naughty)
+            engine.pack(naughty)
 
 
 KINDS = (
@@ -198,9 +199,9 @@ def test_a_hundred_kilobytes_of_one_character_are_read_at_once_by_every_reader(k
 
 @pytest.mark.attack("B9")
 @pytest.mark.parametrize("piece", REPEATED)
-def test_a_question_of_one_character_is_understood_or_refused_at_once(piece: str, engine: Engine) -> None:
+def test_a_question_of_one_character_is_understood_or_refused_at_once(piece: str, engine: Citewell) -> None:
     started = time.process_time()
     for length in (2_000, 100_000):
         with suppress(BadInput):
-            engine.research_pack(piece * (length // len(piece)))
+            engine.pack(piece * (length // len(piece)))
     assert time.process_time() - started < 5

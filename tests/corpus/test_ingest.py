@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput, NotFound, WorkFailed
 from citewell.domain.library import AddReport
+from citewell.engine import Citewell
 from conftest import sqlite_corpus
 from corpus.hostile_files import nested_forms
 from readers.pdf_bytes import pdf_bytes
@@ -50,7 +50,7 @@ def test_an_unchanged_tree_is_not_read_again(vault: Write, add_path: AddPath) ->
     assert report.bytes == 0
 
 
-def test_an_edited_note_is_found_by_its_new_words_only(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_an_edited_note_is_found_by_its_new_words_only(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "The kettle is copper."})
     add_path(root)
     touch(root / "a.md", "The kettle is enamel.")
@@ -59,42 +59,42 @@ def test_an_edited_note_is_found_by_its_new_words_only(vault: Write, add_path: A
     assert engine.search("copper").results == ()
 
 
-def test_an_earlier_text_can_still_be_read_by_its_hash(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_an_earlier_text_can_still_be_read_by_its_hash(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "First words."})
     add_path(root)
-    (before,) = engine.get(["note:vault/a"], content_mode="full").documents
+    (before,) = engine.corpus.get("note:vault/a", content_mode="full").documents
     touch(root / "a.md", "Second words.")
     add_path(root)
-    (earlier,) = engine.get([f"note:vault/a@{before.content_hash}"], content_mode="full").documents
+    (earlier,) = engine.corpus.get(f"note:vault/a@{before.content_hash}", content_mode="full").documents
     assert (earlier.text, earlier.is_current) == ("First words.", False)
 
 
-def test_a_renamed_file_keeps_its_key_and_its_links(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_renamed_file_keeps_its_key_and_its_links(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"Kettle.md": "Copper.", "Home.md": "See [[Kettle]] and [[Pot]]."})
     add_path(root)
     (root / "Kettle.md").rename(root / "Pot.md")
     assert counts(add_path(root)) == {"renamed": 1, "unchanged": 1}
-    (document,) = engine.get(["note:vault/kettle"]).documents
+    (document,) = engine.corpus.get("note:vault/kettle").documents
     assert (document.note_path, document.title) == ("Pot.md", "Pot")
-    related = engine.related("note:vault/home")
+    related = engine.corpus.related("note:vault/home")
     assert [row.source_key for row in related.related] == ["note:vault/kettle"]
     assert related.unresolved == ("Kettle",)
 
 
-def test_a_key_once_used_is_never_given_to_another_document(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_key_once_used_is_never_given_to_another_document(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"Kettle.md": "Copper."})
     add_path(root)
     (root / "Kettle.md").rename(root / "Pot.md")
     add_path(root)
     vault({"Kettle.md": "A new kettle."})
     add_path(root)
-    assert [document.text for document in engine.get(["note:vault/kettle", "note:vault/kettle~2"]).documents] == [
+    assert [document.text for document in engine.corpus.get("note:vault/kettle", "note:vault/kettle~2").documents] == [
         "Copper.",
         "A new kettle.",
     ]
 
 
-def test_a_file_that_comes_back_gets_its_key_again(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_file_that_comes_back_gets_its_key_again(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     """Switching a branch of a vault kept in git must not change every key."""
     root = vault({"a.md": "Alpha", "b.md": "Beta"})
     add_path(root)
@@ -105,22 +105,22 @@ def test_a_file_that_comes_back_gets_its_key_again(vault: Write, add_path: AddPa
     assert [row.source_key for row in engine.search("alpha").results] == ["note:vault/a"]
 
 
-def test_a_deleted_file_is_forgotten(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_deleted_file_is_forgotten(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "Alpha words.", "b.md": "Beta words."})
     add_path(root)
     (root / "a.md").unlink()
     assert counts(add_path(root)) == {"deleted": 1, "unchanged": 1}
     assert engine.search("alpha").results == ()
-    assert engine.stats().documents == 1
+    assert engine.corpus.stats().documents == 1
 
 
-def test_an_emptied_folder_deletes_nothing_and_says_so(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_an_emptied_folder_deletes_nothing_and_says_so(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "Alpha"})
     add_path(root)
     (root / "a.md").unlink()
     with pytest.raises(WorkFailed, match="nothing was deleted"):
         add_path(root)
-    assert engine.stats().documents == 1
+    assert engine.corpus.stats().documents == 1
 
 
 def test_a_missing_path_is_not_found(tmp_path: Path, add_path: AddPath) -> None:
@@ -128,11 +128,11 @@ def test_a_missing_path_is_not_found(tmp_path: Path, add_path: AddPath) -> None:
         add_path(tmp_path / "nowhere")
 
 
-def test_adding_one_file_leaves_its_neighbours_alone(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_adding_one_file_leaves_its_neighbours_alone(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "Alpha", "b.md": "Beta"})
     assert counts(add_path(root / "a.md")) == {"indexed": 1}
     assert counts(add_path(root / "b.md")) == {"indexed": 1}
-    assert engine.stats().documents == 2
+    assert engine.corpus.stats().documents == 2
 
 
 def test_excluded_files_are_left_out_and_shown_and_the_rule_is_remembered(vault: Write, add_path: AddPath) -> None:
@@ -147,44 +147,44 @@ def test_excluded_files_are_left_out_and_shown_and_the_rule_is_remembered(vault:
     assert counts(add_path(root)) == {"unchanged": 1}
 
 
-def test_a_folder_inside_another_collection_belongs_to_it(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_folder_inside_another_collection_belongs_to_it(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "Alpha", "sub/b.md": "Beta"})
     add_path(root)
     assert counts(add_path(root / "sub")) == {"unchanged": 1}
     with pytest.raises(BadInput, match="already belongs to the collection 'vault'"):
         add_path(root / "sub", collection="other")
-    assert [info.name for info in engine.collections().collections] == ["vault"]
+    assert [info.name for info in engine.corpus.collections().collections] == ["vault"]
 
 
-def test_a_parent_of_a_collection_does_not_index_it_twice(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_a_parent_of_a_collection_does_not_index_it_twice(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "Alpha", "sub/b.md": "Beta"})
     add_path(root / "sub")
     report = add_path(root)
     assert counts(report) == {"indexed": 1}
-    assert engine.stats().documents == 2
+    assert engine.corpus.stats().documents == 2
 
 
-def test_links_resolve_whichever_note_comes_first(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_links_resolve_whichever_note_comes_first(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     root = vault({"a.md": "To [[z]] and [the page](https://www.pages.example/tide/?utm_source=x#top)."})
     add_path(root)
-    assert engine.related("note:vault/a").related == ()
+    assert engine.corpus.related("note:vault/a").related == ()
     vault({"z.md": "---\nurl: http://pages.example/tide\n---\nZed"})
     add_path(root)
-    assert {(row.source_key, row.relationship) for row in engine.related("note:vault/a").related} == {
+    assert {(row.source_key, row.relationship) for row in engine.corpus.related("note:vault/a").related} == {
         ("note:vault/z", "links_to")
     }
-    (back,) = engine.related("note:vault/z").related
+    (back,) = engine.corpus.related("note:vault/z").related
     assert (back.relationship, back.role, "[[z]]" in back.text) == ("linked_from", "backlink_context", True)
 
 
 def test_removing_a_folder_forgets_texts_chunks_and_the_collection(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     root = vault({"a.md": "Alpha", "b.md": "Beta"})
     add_path(root)
-    report = engine.remove([str(root)])
+    report = engine.corpus.remove(str(root))
     assert (report.documents, report.collections) == (2, ("vault",))
-    stats = engine.stats()
+    stats = engine.corpus.stats()
     assert (stats.documents, stats.chunks, stats.characters, stats.collections) == (0, 0, 0, 0)
     with sqlite_corpus(engine).database.read() as connection:
         texts = connection.execute("SELECT count(*) FROM texts").fetchall()
@@ -192,7 +192,7 @@ def test_removing_a_folder_forgets_texts_chunks_and_the_collection(
 
 
 def test_a_saved_ai_answer_is_not_evidence_and_is_visible_as_such(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     root = vault(
         {"chat.md": "---\nsource: chatgpt\nai_generated: true\n---\nThe lamp was lit in 1900.", "a.md": "Lamp."}
@@ -203,9 +203,9 @@ def test_a_saved_ai_answer_is_not_evidence_and_is_visible_as_such(
     assert [row.source_key for row in engine.search("lamp").results] == ["note:vault/a"]
 
 
-def test_the_data_folder_is_never_indexed(tmp_path: Path, add_path: AddPath, engine: Engine, vault: Write) -> None:
+def test_the_data_folder_is_never_indexed(tmp_path: Path, add_path: AddPath, engine: Citewell, vault: Write) -> None:
     vault({"a.md": "Alpha"})
-    engine.stats()
+    engine.corpus.stats()
     (tmp_path / "data" / "trace.md").write_text("secret trace", "utf-8")
     add_path(tmp_path)
     assert engine.search("secret trace").results == ()
@@ -213,7 +213,7 @@ def test_the_data_folder_is_never_indexed(tmp_path: Path, add_path: AddPath, eng
 
 @pytest.mark.slow
 def test_a_document_whose_reader_was_lost_stays_and_is_read_again_next_time(
-    tmp_path: Path, add_path: AddPath, engine: Engine
+    tmp_path: Path, add_path: AddPath, engine: Citewell
 ) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.library import AddReport
+from citewell.engine import Citewell
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
@@ -37,11 +37,11 @@ NOTES = (
 
 @pytest.mark.parametrize(("language", "text", "query"), NOTES, ids=[language for language, _, _ in NOTES])
 def test_a_note_is_found_among_all_the_others(
-    language: str, text: str, query: str, vault: Write, add_path: AddPath, engine: Engine
+    language: str, text: str, query: str, vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     add_path(vault({f"{name}.md": said for name, said, _ in NOTES}))
     row = engine.search(query).results[0]
-    (document,) = engine.get([row.source_key]).documents
+    (document,) = engine.corpus.get(row.source_key).documents
     assert (row.note_path, document.language, row.missing_terms) == (f"{language}.md", language, ())
 
 
@@ -60,7 +60,7 @@ def test_a_note_is_found_among_all_the_others(
     ],
 )
 def test_marks_and_forms_of_letters_do_not_hide_a_word(
-    written: str, asked: str, vault: Write, add_path: AddPath, engine: Engine
+    written: str, asked: str, vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     add_path(vault({"note.md": written, "other.md": "Nothing of the kind."}))
     assert [row.note_path for row in engine.search(asked).results] == ["note.md"]

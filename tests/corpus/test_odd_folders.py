@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.corpus.extraction import extract_file
 from citewell.corpus.walk import Found
 from citewell.domain.library import AddReport, SyncProgress
+from citewell.engine import Citewell
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
@@ -44,7 +44,7 @@ NAMES = (
 
 
 def test_names_in_any_script_are_added_found_and_read_again_by_key(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     root = vault({name: f"Unmistakable words number{number}" for number, name in enumerate(NAMES)})
     report = add_path(root)
@@ -52,7 +52,7 @@ def test_names_in_any_script_are_added_found_and_read_again_by_key(
     keys = set()
     for number, name in enumerate(NAMES):
         (row,) = engine.search(f"number{number}").results
-        (document,) = engine.get([row.source_key], content_mode="full").documents
+        (document,) = engine.corpus.get(row.source_key, content_mode="full").documents
         assert (document.note_path, document.text) == (name, f"Unmistakable words number{number}")
         keys.add(row.source_key)
     assert len(keys) == len(NAMES)
@@ -60,7 +60,7 @@ def test_names_in_any_script_are_added_found_and_read_again_by_key(
 
 
 def test_what_is_no_regular_file_is_neither_followed_nor_waited_for(
-    vault: Write, add_path: AddPath, engine: Engine, tmp_path: Path
+    vault: Write, add_path: AddPath, engine: Citewell, tmp_path: Path
 ) -> None:
     """V2: links in and out of the root, loops, a pipe nobody writes to, a socket."""
     (tmp_path / "outside").mkdir()
@@ -100,9 +100,9 @@ def test_a_file_is_read_below_the_root_or_not_at_all(path: str, tmp_path: Path) 
     assert (extracted.status in ("skipped", "failed"), extracted.documents) == (True, ())
 
 
-def test_files_that_vanish_or_change_between_walk_and_read_cost_themselves_only(vault: Write, engine: Engine) -> None:
+def test_files_that_vanish_or_change_between_walk_and_read_cost_themselves_only(vault: Write, engine: Citewell) -> None:
     root = vault({f"{number:02d}.md": f"Words of note {number}." for number in range(5)})
-    events = engine.add(root)
+    events = engine.corpus.sync(root)
     assert isinstance(next(events), SyncProgress)  # the walk is done, nothing is read yet
     (root / "01.md").unlink()
     (root / "02.md").write_text("Quite other words, and more of them.", "utf-8")
@@ -112,7 +112,7 @@ def test_files_that_vanish_or_change_between_walk_and_read_cost_themselves_only(
     assert isinstance(report, AddReport)
     assert {problem.path for problem in report.problems} == {"01.md", "03.md"}
     assert engine.search("quite other").results[0].note_path == "02.md"
-    *_, again = engine.add(root)
+    *_, again = engine.corpus.sync(root)
     assert isinstance(again, AddReport)
     assert (again.failed, again.unchanged, again.deleted) == (0, 3, 2)
 
@@ -142,7 +142,7 @@ def read_only_vault(vault: Write) -> Iterator[Path]:
 
 
 def test_a_vault_on_a_read_only_disk_is_indexed_and_left_as_it_is(
-    read_only_vault: Path, add_path: AddPath, engine: Engine
+    read_only_vault: Path, add_path: AddPath, engine: Citewell
 ) -> None:
     before = {path: path.stat() for path in read_only_vault.rglob("*")}
     report = add_path(read_only_vault)
@@ -155,7 +155,7 @@ def test_a_vault_on_a_read_only_disk_is_indexed_and_left_as_it_is(
 
 
 def test_a_file_above_the_limit_is_left_out_with_the_limit_and_read_once_it_is_raised(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     root = vault({"long.txt": "Kelp drifts ashore.\n" * 60_000, "film.mp4": b"\0" * 1_200_000, "a.md": "Short."})
     engine.settings = replace(engine.settings, max_file_mb=1)
@@ -170,14 +170,14 @@ def test_a_file_above_the_limit_is_left_out_with_the_limit_and_read_once_it_is_r
 
 @pytest.mark.slow
 def test_ten_thousand_files_in_one_folder_are_added_and_then_cost_next_to_nothing(
-    tmp_path: Path, add_path: AddPath, engine: Engine
+    tmp_path: Path, add_path: AddPath, engine: Citewell
 ) -> None:
     (tmp_path / "vault-0").mkdir()
     for number in range(10_000):
         (tmp_path / "vault-0" / f"note {number}.md").write_text(f"Note number{number}, see [[note {number - 1}]].")
     report = add_path(tmp_path / "vault-0")
     assert (report.indexed, report.documents) == (10_000, 10_000)
-    assert engine.stats().resolved_links == 9_999
+    assert engine.corpus.stats().resolved_links == 9_999
     again = add_path(tmp_path / "vault-0")
     assert (again.unchanged, again.bytes) == (10_000, 0)
 

@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.app import Engine
 from citewell.corpus.postings.merging import Postings, Source, merge
 from citewell.corpus.postings.scoring import TermPostings, norms, score_many, score_simply
 from citewell.corpus.postings.segments import Segment, build_segment
@@ -19,6 +18,7 @@ from citewell.corpus.store.postings_words import Weighed, Words
 from citewell.database.sqlite import fetch_rows, fetch_value
 from citewell.domain.prepared import ChunkTerms
 from citewell.domain.queries import Filters
+from citewell.engine import Citewell
 from citewell.planning.lexical import lexical_query
 from conftest import sqlite_corpus
 from durability.programs import add, opened
@@ -99,12 +99,12 @@ def _write(vault: Path, numbers: range, edition: int = 0) -> None:
         (vault / f"n{number:03}.md").write_text(f"---\ntags: [t{number % 3}]\n---\n# Note {number}\n\n{said}\n")
 
 
-def _answers(engine: Engine) -> list[list[tuple[str, float]]]:
+def _answers(engine: Citewell) -> list[list[tuple[str, float]]]:
     return [_ranked(engine, query) for query in QUERIES]
 
 
-def _ranked(engine: Engine, query: str, filters: Filters | None = None) -> list[tuple[str, float]]:
-    found = engine.corpus.rank(lexical_query(query, engine.corpus.languages()), filters or Filters(), 100)
+def _ranked(engine: Citewell, query: str, filters: Filters | None = None) -> list[tuple[str, float]]:
+    found = engine.store.rank(lexical_query(query, engine.store.languages()), filters or Filters(), 100)
     return [(candidate.document.source_key, candidate.score) for candidate in found]
 
 
@@ -119,7 +119,7 @@ def test_an_index_kept_up_to_date_ranks_like_one_made_anew(tmp_path: Path) -> No
             (vault / f"n{60 + round_:03}.md").rename(vault / f"moved{round_}.md")
             add(engine, vault)
         kept = _answers(engine)
-        assert engine.corpus.check_integrity() == []
+        assert engine.store.check_integrity() == []
         with sqlite_corpus(engine).database.write() as connection:
             segments = fetch_value(connection, "SELECT count(*) FROM index_segments")
             postings_writing.rebuild(connection)
@@ -137,9 +137,9 @@ def test_search_goes_on_without_the_index_and_the_next_add_makes_it_anew(tmp_pat
             connection.execute("DELETE FROM index_segments")
         found = engine.search("kelp at low tide", limit=100).results
         assert {row.source_key for row in found} == {key for key, _ in before[0]}
-        assert engine.corpus.check_integrity() != []
+        assert engine.store.check_integrity() != []
         add(engine, vault)
-        assert engine.corpus.check_integrity() == []
+        assert engine.store.check_integrity() == []
         assert _answers(engine) == before
 
 
@@ -161,7 +161,7 @@ def test_a_removed_document_leaves_no_word_in_the_index(tmp_path: Path) -> None:
     with opened(tmp_path / "data") as engine:
         add(engine, vault)
         assert engine.search("zanzibarine").results
-        engine.remove([str(vault / "secret.md")])
+        engine.corpus.remove(str(vault / "secret.md"))
         with sqlite_corpus(engine).database.read() as connection:
             terms = fetch_rows(connection, "SELECT terms FROM index_terms")
     assert not any("zanzibarin" in block for (block,) in terms)

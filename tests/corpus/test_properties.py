@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect
+from citewell.engine import Citewell
 from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {
@@ -20,7 +20,7 @@ NOTES: dict[str, str | bytes] = {
 }
 
 
-def found(engine: Engine, query: str) -> list[str]:
+def found(engine: Citewell, query: str) -> list[str]:
     return [row.note_path or "" for row in engine.search(query).results]
 
 
@@ -35,35 +35,37 @@ def found(engine: Engine, query: str) -> list[str]:
         ("author of kombucha", "Long.md", "author: Elias"),
     ],
 )
-def test_a_property_is_found_and_shown_with_its_exact_span(corpus: Engine, query: str, path: str, text: str) -> None:
+def test_a_property_is_found_and_shown_with_its_exact_span(corpus: Citewell, query: str, path: str, text: str) -> None:
     row = corpus.search(query).results[0]
     assert row.note_path == path
     assert text in row.text
-    (document,) = corpus.get([row.source_key], content_mode="full").documents
+    (document,) = corpus.corpus.get(row.source_key, content_mode="full").documents
     assert document.text[row.span.start : row.span.end] == row.text
 
 
-def test_a_trip_known_by_its_properties_alone_is_evidence_for_when_it_was(corpus: Engine) -> None:
-    first = corpus.research_pack("When was my Japan trip?").evidence[0]
+def test_a_trip_known_by_its_properties_alone_is_evidence_for_when_it_was(corpus: Citewell) -> None:
+    first = corpus.pack("When was my Japan trip?").evidence[0]
     assert first.note_path == "Notes/2023 Japan trip.md"
     assert "start: 2023-09-12\nend: 2023-09-30" in first.text
 
 
-def test_the_title_of_a_note_is_its_property_or_its_file_name_and_never_a_heading(corpus: Engine) -> None:
+def test_the_title_of_a_note_is_its_property_or_its_file_name_and_never_a_heading(corpus: Citewell) -> None:
     titles = {row.note_path: row.title for query in ("real", "word count") for row in corpus.search(query).results}
     assert titles == {"Titled.md": "The real title", "vim/show-counts.md": "show-counts"}
 
 
-def test_file_name_title_heading_and_folder_are_all_searched(corpus: Engine) -> None:
+def test_file_name_title_heading_and_folder_are_all_searched(corpus: Citewell) -> None:
     assert [found(corpus, query) for query in ("show counts", "display stats", "vim")] == [["vim/show-counts.md"]] * 3
     assert [found(corpus, query) for query in ("Titled", "real title", "another heading")] == [["Titled.md"]] * 3
 
 
-def test_a_note_that_has_only_a_name_is_found_by_it(corpus: Engine) -> None:
+def test_a_note_that_has_only_a_name_is_found_by_it(corpus: Citewell) -> None:
     assert found(corpus, "empty") == ["Empty.md"]
 
 
-def test_a_corpus_read_before_properties_counted_is_read_again(engine: Engine, vault: Write, add_path: AddPath) -> None:
+def test_a_corpus_read_before_properties_counted_is_read_again(
+    engine: Citewell, vault: Write, add_path: AddPath
+) -> None:
     folder = vault(NOTES)
     add_path(folder)
     connection = connect(engine.settings.corpus_path)

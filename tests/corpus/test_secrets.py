@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.library import AddReport, SecretFinding
+from citewell.engine import Citewell
 from citewell.surfaces.cli.main import run
 
 Write = Callable[[dict[str, str | bytes]], Path]
@@ -19,7 +19,7 @@ LONG = "Kelp drifts. " * 5_041  # a block of the store ends inside the key that 
 
 
 def test_documents_that_hold_a_secret_are_named_once_for_each_kind(
-    vault: Write, add_path: AddPath, engine: Engine
+    vault: Write, add_path: AddPath, engine: Citewell
 ) -> None:
     files: dict[str, str | bytes] = {
         "Router.md": "Password: hunter2hunter2\nAgain: password = hunter2hunter3",
@@ -28,12 +28,12 @@ def test_documents_that_hold_a_secret_are_named_once_for_each_kind(
     }
     assert len(LONG) < 65_536 < len(LONG) + len(KEY)
     add_path(vault(files))
-    assert engine.status(with_secrets=True).secrets == (
+    assert engine.corpus.status(with_secrets=True).secrets == (
         SecretFinding("vault", "Router.md", "note:vault/router", "password"),
         SecretFinding("vault", "deep/Keys.md", "note:vault/deep/keys", "GitHub or GitLab token"),
         SecretFinding("vault", "deep/Keys.md", "note:vault/deep/keys", "private key"),
     )
-    assert engine.status().secrets == ()
+    assert engine.corpus.status().secrets == ()
 
 
 def test_the_doctor_and_the_report_name_the_note_and_never_the_value(

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect, fetch_rows, fetch_value
 from citewell.domain.library import AddReport
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from conftest import sqlite_corpus
 
@@ -40,18 +40,18 @@ def start_script(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def opened(data: Path) -> Iterator[Engine]:
+def opened(data: Path) -> Iterator[Citewell]:
     """An engine over a data folder, closed at the end."""
-    engine = Engine(Settings(data_dir=data))
+    engine = Citewell(Settings(data_dir=data))
     try:
         yield engine
     finally:
         engine.close()
 
 
-def add(engine: Engine, path: Path) -> AddReport:
+def add(engine: Citewell, path: Path) -> AddReport:
     """Add a path to the end; its report."""
-    *_, report = engine.add(path)
+    *_, report = engine.corpus.sync(path)
     assert isinstance(report, AddReport)
     return report
 
@@ -81,19 +81,19 @@ def write(path: Path, content: str | bytes) -> None:
     path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
-def keys(engine: Engine) -> dict[str, str]:
+def keys(engine: Citewell) -> dict[str, str]:
     """The key of every file that has a document, by path."""
-    return {file.path: file.source_key for file in engine.status().files if file.source_key}
+    return {file.path: file.source_key for file in engine.corpus.status().files if file.source_key}
 
 
-def texts(engine: Engine) -> dict[str, str]:
+def texts(engine: Citewell) -> dict[str, str]:
     """The whole stored text of every file that has a document, by path."""
     found = keys(engine)
-    views = engine.get(list(found.values()), content_mode="full").documents
+    views = engine.corpus.get(*list(found.values()), content_mode="full").documents
     return {path: view.text for path, view in zip(found, views, strict=True)}
 
 
-def assert_sound(engine: Engine) -> None:
+def assert_sound(engine: Citewell) -> None:
     """The file is whole, the index is whole, and both hold the same documents."""
     connection = connect(sqlite_corpus(engine).database.path)
     connection.execute("INSERT INTO chunk_terms(chunk_terms, rank) VALUES ('integrity-check', 0)")

@@ -10,8 +10,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from citewell.app import Engine
 from citewell.domain.errors import CitewellError, StoreFull
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from recording.writer import DONE, Saboteur, ending_of, in_child
 
@@ -20,8 +20,8 @@ def main(archive: Path, root: Path, how: str) -> None:
     note = root / "vault" / "old.md"
     note.parent.mkdir(parents=True)
     note.write_text("An old note.", "utf-8")
-    engine = Engine(Settings(data_dir=root / "old" / "data"))
-    for _ in engine.add(note.parent):
+    engine = Citewell(Settings(data_dir=root / "old" / "data"))
+    for _ in engine.corpus.sync(note.parent):
         pass
     engine.close()
     for step in count(1):
@@ -29,10 +29,10 @@ def main(archive: Path, root: Path, how: str) -> None:
         shutil.copytree(root / "old", place)
 
         def restore(place: Path = place, step: int = step) -> None:
-            opened = Engine(Settings(data_dir=place / "data"))
+            opened = Citewell(Settings(data_dir=place / "data"))
             saboteur = Saboteur(how, step)
             try:
-                opened.restore(archive, force=True)
+                opened.corpus.restore(archive, force=True)
             except CitewellError as error:
                 raise StoreFull(error.message) from error
             if saboteur.has_struck:

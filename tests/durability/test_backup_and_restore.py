@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import StoreUnusable
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from durability.programs import add, assert_sound, command, keys, opened, run, start, texts, write_notes
 from recording.writer import DONE, FULL
@@ -47,7 +47,7 @@ def test_a_backup_made_while_add_runs_is_one_consistent_state(tmp_path: Path) ->
         found = report(restored, "restore", str(tmp_path / f"{number}.zip"))
         with opened(restored) as engine:
             assert_sound(engine)
-            assert engine.corpus.check_integrity() == []
+            assert engine.store.check_integrity() == []
             stored = texts(engine)
             assert len(stored) == found["documents"] in seen
             assert stored == {name: notes[name] for name in stored}
@@ -118,9 +118,9 @@ def documents(data: Path) -> int:
     """How many documents a data folder has; -1 where it is none, or one that was being unpacked."""
     if not (data / "corpus.db").exists():
         return -1
-    engine = Engine(Settings(data_dir=data))
+    engine = Citewell(Settings(data_dir=data))
     try:
-        return engine.stats().documents
+        return engine.corpus.stats().documents
     except StoreUnusable:
         return -1
     finally:

@@ -113,9 +113,8 @@ def test_a_run_that_stops_over_a_damaged_store_says_so_instead_of_that_it_has_no
     with Citewell(data) as cw:
         (recorded,) = cw.runs.list().runs
         DAMAGE["no database"](data / "corpus.db")
-        engine = cw._engine
-        request = engine.runs.events(recorded.run_id)[0].event.request  # type: ignore[union-attr]
-        run_id = engine.runs.start(request)
+        request = cw.runs.events(recorded.run_id)[0].event.request  # type: ignore[union-attr]
+        run_id = cw.runs.start(request)
         for _ in range(2):
             with pytest.raises(StoreUnusable, match=r"corpus\.db"):
                 cw.runs.wait(run_id)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect
 from citewell.domain.library import Check
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from durability.programs import add, opened, run, write_notes
 from toy_embedder import WordEmbedder
@@ -44,7 +44,7 @@ def overwrite_pages(path: Path, first: int) -> None:
 
 
 def checks(data: Path, **values: str) -> dict[str, Check]:
-    engine = Engine(Settings(data_dir=data, **values))  # type: ignore[arg-type]
+    engine = Citewell(Settings(data_dir=data, **values))  # type: ignore[arg-type]
     try:
         return {check.name: check for check in engine.doctor().checks}
     finally:
@@ -105,9 +105,9 @@ def test_the_program_ends_well_over_a_damaged_corpus(data: Path) -> None:
 
 def test_vectors_of_another_model_are_noticed(data: Path) -> None:
     with opened(data) as engine:
-        chunks = engine.corpus.chunk_count()
-    other = Engine(Settings(data_dir=data, embeddings="on"), open_embedder=lambda: WordEmbedder("words-63"))
-    for _ in other.encode():
+        chunks = engine.store.chunk_count()
+    other = Citewell(Settings(data_dir=data, embeddings="on"), open_embedder=lambda: WordEmbedder("words-63"))
+    for _ in other.corpus.encode():
         pass
     other.close()
     lane = checks(data, embeddings="on")["semantic lane"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import StoreFull
 from citewell.domain.library import SyncProgress
+from citewell.engine import Citewell
 from conftest import sqlite_corpus
 from durability.programs import TIMEOUT_S, add, assert_sound, command, opened, run, size, texts, write_notes
 from support.http_server import running_server
@@ -54,9 +54,9 @@ def test_add_stops_when_the_disk_is_full_and_goes_on_when_it_is_not(tmp_path: Pa
         assert_sound(engine)
 
 
-def note_committed(engine: Engine, vault: Path, names: set[str]) -> None:
+def note_committed(engine: Citewell, vault: Path, names: set[str]) -> None:
     """Add a vault, noting what is reported as stored while it lasts."""
-    for event in engine.add(vault):
+    for event in engine.corpus.sync(vault):
         if isinstance(event, SyncProgress):
             names.update(event.committed)
 

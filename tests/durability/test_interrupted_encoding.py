@@ -70,7 +70,7 @@ def wait_until_encoded(process: subprocess.Popen[str], data: Path, count: int) -
     while not (data / "corpus.db").exists():
         assert process.poll() is None
     with opened(data) as engine:
-        while engine.corpus.vectors.coverage().encoded < count:
+        while engine.store.vectors.coverage().encoded < count:
             assert process.poll() is None, process.communicate()
 
 
@@ -85,7 +85,7 @@ def test_ctrl_c_while_add_encodes_keeps_every_note_and_every_vector(tmp_path: Pa
     assert "Stopped encoding" in said
     assert "Traceback" not in said
     with opened(data) as engine:
-        before = engine.corpus.vectors.coverage()
+        before = engine.store.vectors.coverage()
         assert 32 <= before.encoded < before.encoded + before.left
         assert f"{before.left:,} passages left" in said
         assert texts(engine) == notes
@@ -108,7 +108,7 @@ def test_the_next_add_of_unchanged_notes_goes_on_encoding(tmp_path: Path, notes:
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{NOTES} unchanged" in again.stdout
     with opened(data) as engine:
-        assert engine.corpus.vectors.coverage().left == 0
+        assert engine.store.vectors.coverage().left == 0
         assert_sound(engine)
 
 
@@ -125,7 +125,7 @@ def test_a_watched_folder_is_encoded_as_it_changes_and_ctrl_c_while_encoding_los
     assert process.returncode == 0
     assert "Stopped encoding" in said
     with opened(data) as engine:
-        encoded = engine.corpus.vectors.coverage().encoded
+        encoded = engine.store.vectors.coverage().encoded
         assert 32 <= encoded < NOTES
     for number in range(20, NOTES):
         (vault / f"n{number:03}.md").unlink()
@@ -139,6 +139,6 @@ def test_a_watched_folder_is_encoded_as_it_changes_and_ctrl_c_while_encoding_los
         _, said = process.communicate()
     assert process.returncode == 0
     with opened(data) as engine:
-        assert engine.corpus.vectors.coverage().left == 0
+        assert engine.store.vectors.coverage().left == 0
         assert engine.search("car", mode="semantic").results[0].source_key == "note:vault/garage"
         assert_sound(engine)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from durability.programs import (
     add,
     assert_sound,
@@ -64,7 +64,7 @@ def kill_at(moment: Moment, data: Path, vault: Path) -> tuple[bool, set[str]]:
     return process.returncode == -signal.SIGKILL, names
 
 
-def assert_acknowledged(engine: Engine, names: set[str], notes: dict[str, str], edition: int) -> None:
+def assert_acknowledged(engine: Citewell, names: set[str], notes: dict[str, str], edition: int) -> None:
     """Every note reported as stored is there with its whole text, and is found."""
     stored = texts(engine)
     assert {name: stored.get(name) for name in names} == {name: notes[name] for name in names}

@@ -96,7 +96,7 @@ def test_a_watcher_killed_while_files_and_folders_move_ends_in_step_with_the_dis
                 assert process.wait() == -signal.SIGKILL
             with opened(data) as engine:
                 assert_sound(engine)
-                assert all(not info.watched for info in engine.collections().collections)
+                assert all(not info.watched for info in engine.corpus.collections().collections)
     finally:
         mover.stopping.set()
         mover.join()

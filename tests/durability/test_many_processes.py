@@ -42,9 +42,9 @@ def test_eight_processes_add_eight_folders_at_once_to_a_data_folder_that_is_not_
     ended = end_all([start(tmp_path / "data", "add", str(vault)) for vault in vaults])
     assert ended == [(0, "")] * 8
     with opened(tmp_path / "data") as engine:
-        found = {info.name: info.documents for info in engine.collections().collections}
+        found = {info.name: info.documents for info in engine.corpus.collections().collections}
         assert found == {name: len(texts_of) for name, texts_of in notes.items()}
-        assert len(engine.search("kelp", limit=1_000).results) == engine.stats().documents == 640
+        assert len(engine.search("kelp", limit=1_000).results) == engine.corpus.stats().documents == 640
         assert_sound(engine)
 
 
@@ -85,7 +85,7 @@ def test_a_move_that_another_process_has_already_stored_is_stored_once_under_its
     with opened(data) as slow, opened(data) as quick:
         add(slow, vault)
         (vault / "old.md").rename(vault / "new.md")
-        events = slow.add(vault)
+        events = slow.corpus.sync(vault)
         assert isinstance(next(events), SyncProgress)
         assert add(quick, vault).renamed == 1
         assert isinstance(list(events)[-1], AddReport)
@@ -101,7 +101,7 @@ def test_a_file_that_came_back_while_another_process_was_forgetting_it_stays(tmp
     with opened(data) as slow, opened(data) as quick:
         add(slow, vault)
         (vault / "old.md").unlink()
-        events = slow.add(vault)
+        events = slow.corpus.sync(vault)
         assert isinstance(next(events), SyncProgress)
         add(quick, vault)
         write(vault / "new.md", note_text(3))
@@ -117,9 +117,9 @@ def test_a_collection_removed_while_it_is_added_ends_the_add_with_a_sentence(tmp
     with opened(tmp_path / "data") as adding, opened(tmp_path / "data") as removing:
         add(adding, tmp_path / "vault")
         write(tmp_path / "vault" / "new.md", note_text(2))
-        events = adding.add(tmp_path / "vault")
+        events = adding.corpus.sync(tmp_path / "vault")
         next(events)
-        removing.remove([str(tmp_path / "vault")])
+        removing.corpus.remove(str(tmp_path / "vault"))
         with pytest.raises(WorkFailed, match="was removed while it was being added"):
             list(events)
         assert texts(adding) == {}
@@ -129,14 +129,14 @@ def test_a_collection_removed_while_it_is_added_ends_the_add_with_a_sentence(tmp
 READER = """
 import sys
 from pathlib import Path
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
-engine = Engine(Settings(data_dir=Path(sys.argv[1])))
-with engine.corpus.database.read():
-    print(engine.stats().documents, len(engine.search("kelp", limit=1000).results), flush=True)
+engine = Citewell(Settings(data_dir=Path(sys.argv[1])))
+with engine.store.database.read():
+    print(engine.corpus.stats().documents, len(engine.search("kelp", limit=1000).results), flush=True)
     input()
-    print(engine.stats().documents, len(engine.search("kelp", limit=1000).results), flush=True)
-print(engine.stats().documents, len(engine.search("kelp", limit=1000).results), flush=True)
+    print(engine.corpus.stats().documents, len(engine.search("kelp", limit=1000).results), flush=True)
+print(engine.corpus.stats().documents, len(engine.search("kelp", limit=1000).results), flush=True)
 input()
 engine.close()
 """
@@ -172,23 +172,23 @@ def test_a_long_reader_keeps_its_view_blocks_no_writer_and_the_log_is_folded_onc
         assert_sound(engine)
     assert [file.name for file in data.iterdir()] == ["corpus.db"]
     with opened(data) as engine:
-        assert engine.stats().documents == 660
+        assert engine.corpus.stats().documents == 660
 
 
 SEARCHER = """
 import sys
 from pathlib import Path
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
-engine = Engine(Settings(data_dir=Path(sys.argv[1])))
+engine = Citewell(Settings(data_dir=Path(sys.argv[1])))
 seen = set()
 print("ready", flush=True)
 while not Path(sys.argv[2]).exists() or not seen:
-    with engine.corpus.snapshot():
-        count, found = engine.stats().documents, engine.search("kelp", limit=1000)
+    with engine.store.snapshot():
+        count, found = engine.corpus.stats().documents, engine.search("kelp", limit=1000)
     assert len(found.results) == count, (len(found.results), count)
     assert all("kelp" in row.text for row in found.results)
-    pack = engine.research_pack("What is said on tide gauges and kelp?")
+    pack = engine.pack("What is said on tide gauges and kelp?")
     assert pack.coverage.corpus_matches.items == pack.coverage.corpus_documents, pack.coverage
     seen.add(count)
 print(len(seen), max(seen), flush=True)

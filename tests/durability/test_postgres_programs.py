@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from citewell.app import SystemClock
+from citewell.parts import SystemClock
 from citewell.recording.opening import open_runs
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import ModelRequest, Reply, says
@@ -413,7 +413,7 @@ COPY = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from citewell.app import SystemClock
+from citewell.parts import SystemClock
 from citewell.domain.events import Entry
 from citewell.recording.log import chained
 from citewell.recording.store import SqliteRuns

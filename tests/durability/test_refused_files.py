@@ -11,9 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect, fetch_value
 from citewell.domain.errors import StoreUnusable, Unavailable
+from citewell.engine import Citewell
 from durability.programs import add, opened, run, start_script, texts, write_notes
 
 PAGE = 4096
@@ -66,11 +66,11 @@ def test_the_engine_refuses_a_file_it_must_not_touch(sound: Path, tmp_path: Path
     path.write_bytes((sound / "data" / "corpus.db").read_bytes())
     DAMAGE[kind](path)
     before = state(tmp_path)
-    acts: tuple[Callable[[Engine], object], ...] = (
+    acts: tuple[Callable[[Citewell], object], ...] = (
         lambda engine: engine.search("kelp"),
-        lambda engine: engine.status(),
+        lambda engine: engine.corpus.status(),
         lambda engine: add(engine, sound / "vault"),
-        lambda engine: engine.remove([str(sound / "vault")]),
+        lambda engine: engine.corpus.remove(str(sound / "vault")),
     )
     for act in acts:
         with opened(tmp_path) as engine, pytest.raises(StoreUnusable) as refusal:
@@ -81,15 +81,15 @@ def test_the_engine_refuses_a_file_it_must_not_touch(sound: Path, tmp_path: Path
 
 TABLES: tuple[str, ...] = ("collections", "files", "documents", "texts", "text_blocks", "versions", "chunks")
 TABLES += ("chunk_terms_data", "index_segments", "index_terms", "index_postings", "index_chunks")
-READS: tuple[Callable[[Engine], object], ...] = (
+READS: tuple[Callable[[Citewell], object], ...] = (
     lambda engine: engine.search("kelp"),
     lambda engine: engine.search('"kelp forest"'),
-    lambda engine: engine.status(),
-    lambda engine: engine.stats(),
-    lambda engine: engine.collections(),
-    lambda engine: engine.get(["note:vault/folder-0/note-000"], query="kelp"),
-    lambda engine: engine.related("note:vault/folder-0/note-000"),
-    lambda engine: engine.research_pack("why is there kelp?"),
+    lambda engine: engine.corpus.status(),
+    lambda engine: engine.corpus.stats(),
+    lambda engine: engine.corpus.collections(),
+    lambda engine: engine.corpus.get("note:vault/folder-0/note-000", query="kelp"),
+    lambda engine: engine.corpus.related("note:vault/folder-0/note-000"),
+    lambda engine: engine.pack("why is there kelp?"),
 )
 
 
@@ -158,7 +158,7 @@ def test_a_newer_file_keeps_the_log_that_a_crash_left_it(sound: Path, tmp_path: 
     crash_after(path, "PRAGMA user_version = 99")
     before = state(tmp_path)
     with opened(tmp_path) as engine, pytest.raises(StoreUnusable, match="newer"):
-        engine.status()
+        engine.corpus.status()
     after = state(tmp_path)
     assert {name: after[name] for name in ("corpus.db", "corpus.db-wal")} == {
         name: before[name] for name in ("corpus.db", "corpus.db-wal")
@@ -179,7 +179,7 @@ def test_the_log_of_a_corpus_that_was_moved_away_is_not_replayed_into_a_new_one(
     (tmp_path / "corpus.db-wal").unlink()
     with opened(tmp_path) as engine:
         assert add(engine, sound / "vault").documents == 40
-        assert engine.corpus.check_integrity() == []
+        assert engine.store.check_integrity() == []
 
 
 def test_a_file_of_another_program_with_a_hot_journal_is_not_rolled_back(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_file_of_another_program_with_a_hot_journal_is_not_rolled_back(tmp_pat
     before = state(tmp_path)
     assert "corpus.db-journal" in before
     with opened(tmp_path) as engine, pytest.raises(StoreUnusable, match="another program"):
-        engine.status()
+        engine.corpus.status()
     assert state(tmp_path) == before
 
 
@@ -205,7 +205,7 @@ def test_a_data_folder_that_cannot_be_one_is_refused_with_what_to_do(tmp_path: P
     (tmp_path / "file").write_text("not a folder")
     (tmp_path / "folder" / "corpus.db").mkdir(parents=True)
     with opened(tmp_path / place) as engine, pytest.raises(Unavailable) as refusal:
-        engine.status()
+        engine.corpus.status()
     assert "--data-dir" in refusal.value.fix
 
 
@@ -219,6 +219,6 @@ def test_a_corpus_is_still_sound_for_a_connection_that_searched_before_others_wr
             for path, text in notes.items():
                 (tmp_path / "vault" / path).write_text(f"{text}\nEdition{edition} of it, now longer{'!' * edition}\n")
             add(writer, tmp_path / "vault")
-            assert reader.corpus.check_integrity() == []
+            assert reader.store.check_integrity() == []
             assert len(reader.search(f"edition{edition}", limit=200).results) == 150
         assert len(texts(reader)) == 150

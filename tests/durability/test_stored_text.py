@@ -50,7 +50,7 @@ def test_the_text_that_get_shows_is_the_canonical_text_and_its_hash_names_it(tmp
     with opened(tmp_path / "data") as engine:
         report = add(engine, tmp_path / "vault")
         assert (report.indexed, report.problems) == (len(FILES), ())
-        keys = {str(file.source_key): file.path for file in engine.status().files}
+        keys = {str(file.source_key): file.path for file in engine.corpus.status().files}
         assert_sound(engine)
     ended = run(tmp_path / "data", "get", *keys, "--content-mode", "full", "--json")
     documents = json.loads(ended.stdout)["documents"]
@@ -74,7 +74,7 @@ def test_lone_surrogates_in_utf16_become_the_replacement_character(tmp_path: Pat
     write(tmp_path / "vault" / "note.md", mark + LONE.encode(encoding, "surrogatepass"))
     with opened(tmp_path / "data") as engine:
         add(engine, tmp_path / "vault")
-        (document,) = engine.get(["note:vault/note"], content_mode="full").documents
+        (document,) = engine.corpus.get("note:vault/note", content_mode="full").documents
     assert document.text.startswith("# Tide\n\nKelp �")
     assert document.text.endswith("the pier.\n")
     assert hashlib.sha256(document.text.encode()).hexdigest() == document.content_hash
@@ -98,7 +98,7 @@ def test_a_hundred_kilobytes_of_one_character_take_less_than_a_second(tmp_path: 
     """B9, from bytes to the index, where every expression meets the text."""
     write(tmp_path / "vault" / f"note.{kind}", unit * (100_000 // len(unit)))
     with opened(tmp_path / "data") as engine:
-        assert engine.stats().documents == 0
+        assert engine.corpus.stats().documents == 0
         started = time.process_time()
         add(engine, tmp_path / "vault")
         assert time.process_time() - started < 5

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.corpus.walk import read_bytes
 from citewell.domain.errors import BadInput, NotFound, Unreadable, WorkFailed
 from citewell.domain.library import SyncProgress
+from citewell.engine import Citewell
 from durability.programs import add, assert_sound, keys, opened, run, texts, write
 
 pytestmark = pytest.mark.slow
@@ -36,13 +36,13 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(tmp_path: Path) -> Iterator[Citewell]:
     with opened(tmp_path / "data") as engine:
         yield engine
 
 
-def statuses(engine: Engine) -> dict[str, tuple[str, str]]:
-    return {file.path: (file.status, file.reason) for file in engine.status().files}
+def statuses(engine: Citewell) -> dict[str, tuple[str, str]]:
+    return {file.path: (file.status, file.reason) for file in engine.corpus.status().files}
 
 
 @pytest.mark.attack("V2")
@@ -78,7 +78,7 @@ def test_links_pipes_sockets_and_devices_are_named_and_left_alone(
 
 
 @pytest.mark.attack("V2")
-def test_a_device_in_the_vault_is_left_alone(vault: Path, engine: Engine) -> None:
+def test_a_device_in_the_vault_is_left_alone(vault: Path, engine: Citewell) -> None:
     """V2: reading /dev/zero would never end."""
     try:
         os.mknod(vault / "zero.md", 0o20644, os.makedev(1, 5))
@@ -89,11 +89,11 @@ def test_a_device_in_the_vault_is_left_alone(vault: Path, engine: Engine) -> Non
 
 
 @pytest.mark.attack("V1")
-def test_a_folder_whose_name_begins_like_the_root_is_not_part_of_it(vault: Path, engine: Engine) -> None:
+def test_a_folder_whose_name_begins_like_the_root_is_not_part_of_it(vault: Path, engine: Citewell) -> None:
     """V1: `vault-private` is not below `vault`, neither on disk nor for `remove`."""
     add(engine, vault)
     add(engine, vault.with_name("vault-private"))
-    assert set(engine.remove([str(vault)]).removed) == {"note:vault/note"}
+    assert set(engine.corpus.remove(str(vault)).removed) == {"note:vault/note"}
     assert keys(engine) == {"secret.md": "note:vault-private/secret"}
 
 
@@ -110,7 +110,7 @@ def test_reading_never_leaves_the_root(vault: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["vault/sub/..", "vault/./", "outside/../vault", "./vault//", "link"])
-def test_every_spelling_of_a_folder_is_the_same_collection(vault: Path, engine: Engine, spelling: str) -> None:
+def test_every_spelling_of_a_folder_is_the_same_collection(vault: Path, engine: Citewell, spelling: str) -> None:
     """V1: also by a link that the user names; then it is the user who follows it."""
     (vault / "sub").mkdir()
     vault.with_name("link").symlink_to(vault)
@@ -119,7 +119,7 @@ def test_every_spelling_of_a_folder_is_the_same_collection(vault: Path, engine: 
     assert (report.unchanged, report.indexed, report.collections) == (1, 0, ("vault",))
 
 
-def test_a_path_with_a_nul_in_it_is_bad_input(engine: Engine, tmp_path: Path) -> None:
+def test_a_path_with_a_nul_in_it_is_bad_input(engine: Citewell, tmp_path: Path) -> None:
     """V1: the system's own error would name no fix."""
     with pytest.raises(BadInput) as refusal:
         add(engine, tmp_path / "va\0ult")
@@ -140,7 +140,9 @@ NAMES = {
 }
 
 
-def test_file_names_with_anything_in_them_are_stored_and_found_under_that_name(tmp_path: Path, engine: Engine) -> None:
+def test_file_names_with_anything_in_them_are_stored_and_found_under_that_name(
+    tmp_path: Path, engine: Citewell
+) -> None:
     """Names are data: for the shell, for SQL, for the terminal."""
     vault = tmp_path / "vault"
     for number, name in enumerate(NAMES):
@@ -166,7 +168,7 @@ def test_names_that_are_not_unicode_are_reported_in_escapes_and_break_no_output(
     assert set(report["excluded"]) == {".hidden\\xff.md (hidden)", ".folder\\xfe/ (hidden)"}
 
 
-def test_a_root_whose_name_is_not_unicode_is_refused_with_what_to_do(tmp_path: Path, engine: Engine) -> None:
+def test_a_root_whose_name_is_not_unicode_is_refused_with_what_to_do(tmp_path: Path, engine: Citewell) -> None:
     """No database could hold where it is."""
     root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/root\xff"))
     write(root / "note.md", NOTE)
@@ -175,7 +177,7 @@ def test_a_root_whose_name_is_not_unicode_is_refused_with_what_to_do(tmp_path: P
     assert "Rename" in refusal.value.fix
 
 
-def test_folders_nested_deeper_than_python_can_call_are_walked(tmp_path: Path, engine: Engine) -> None:
+def test_folders_nested_deeper_than_python_can_call_are_walked(tmp_path: Path, engine: Citewell) -> None:
     """As deep as the system lets a path be; what is deeper is reported, not a crash."""
     top = Path(tempfile.mkdtemp(prefix="deep"))
     try:
@@ -227,7 +229,7 @@ def replace_folder_by_link(path: Path) -> None:
     [Path.unlink, replace_by_link, replace_by_pipe, replace_by_folder, replace_folder_by_link],
 )
 def test_a_file_swapped_between_the_walk_and_the_read_leads_nowhere(
-    vault: Path, engine: Engine, change: Change, was_known: bool
+    vault: Path, engine: Citewell, change: Change, was_known: bool
 ) -> None:
     """V2: the first event comes after the walk and before any file is opened."""
     swapped = vault / "sub" / "secret.md"
@@ -235,7 +237,7 @@ def test_a_file_swapped_between_the_walk_and_the_read_leads_nowhere(
     if was_known:
         add(engine, vault)
         write(swapped, "# Mine\n\nA mandolin and a lute.\n")
-    events = engine.add(vault)
+    events = engine.corpus.sync(vault)
     assert isinstance(next(events), SyncProgress)
     change(swapped)
     list(events)
@@ -245,9 +247,9 @@ def test_a_file_swapped_between_the_walk_and_the_read_leads_nowhere(
     assert_sound(engine)
 
 
-def test_a_file_that_is_replaced_after_the_walk_is_stored_as_it_is_when_read(vault: Path, engine: Engine) -> None:
+def test_a_file_that_is_replaced_after_the_walk_is_stored_as_it_is_when_read(vault: Path, engine: Citewell) -> None:
     """And the next add sees that nothing has changed since."""
-    events = engine.add(vault)
+    events = engine.corpus.sync(vault)
     next(events)
     write(vault / "note.md", "# Note\n\nWritten anew, and longer than it was.\n")
     list(events)
@@ -255,11 +257,11 @@ def test_a_file_that_is_replaced_after_the_walk_is_stored_as_it_is_when_read(vau
     assert add(engine, vault).unchanged == 1
 
 
-def test_a_file_that_was_away_while_it_was_to_be_read_keeps_its_text_and_key(vault: Path, engine: Engine) -> None:
+def test_a_file_that_was_away_while_it_was_to_be_read_keeps_its_text_and_key(vault: Path, engine: Citewell) -> None:
     """Some editors save by deleting and writing again: what cites the note must not break over that."""
     add(engine, vault)
     write(vault / "note.md", NOTE + "More.\n")
-    events = engine.add(vault)
+    events = engine.corpus.sync(vault)
     next(events)
     (vault / "note.md").unlink()
     list(events)
@@ -283,7 +285,7 @@ def unprivileged() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_what_cannot_be_opened_is_reported_and_what_it_held_is_kept(engine: Engine) -> None:
+def test_what_cannot_be_opened_is_reported_and_what_it_held_is_kept(engine: Citewell) -> None:
     """A file or a folder without permission may come back: its documents keep their texts and keys."""
     top = Path(tempfile.mkdtemp(prefix="closed"))
     try:
@@ -311,7 +313,7 @@ def test_what_cannot_be_opened_is_reported_and_what_it_held_is_kept(engine: Engi
         shutil.rmtree(top)
 
 
-def test_a_missing_folder_is_not_found_and_nothing_is_forgotten(vault: Path, engine: Engine) -> None:
+def test_a_missing_folder_is_not_found_and_nothing_is_forgotten(vault: Path, engine: Citewell) -> None:
     """An unmounted disk must not empty the corpus."""
     add(engine, vault)
     shutil.rmtree(vault)
@@ -323,7 +325,7 @@ def test_a_missing_folder_is_not_found_and_nothing_is_forgotten(vault: Path, eng
 
 @pytest.mark.parametrize("left", [(), ("hidden/.keep",), (".obsidian/app.md",), ("link.md",)])
 def test_a_folder_that_is_suddenly_empty_is_an_error_and_nothing_is_forgotten(
-    vault: Path, engine: Engine, left: tuple[str, ...]
+    vault: Path, engine: Citewell, left: tuple[str, ...]
 ) -> None:
     """Neither is one in which only hidden files and links are left: the mount point of a disk that is away."""
     add(engine, vault)
@@ -339,7 +341,7 @@ def test_a_folder_that_is_suddenly_empty_is_an_error_and_nothing_is_forgotten(
     assert_sound(engine)
 
 
-def test_a_folder_replaced_by_a_file_is_an_error_and_nothing_is_forgotten(vault: Path, engine: Engine) -> None:
+def test_a_folder_replaced_by_a_file_is_an_error_and_nothing_is_forgotten(vault: Path, engine: Citewell) -> None:
     """It is not the folder that was added."""
     add(engine, vault)
     shutil.rmtree(vault)

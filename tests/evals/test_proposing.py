@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
-from citewell.app import Engine, open_engine
 from citewell.domain.errors import BadInput
 from citewell.domain.eval_reports import EvalReport
 from citewell.domain.queries import Filters
-from citewell.domain.runs import Conversation, PriorQuestion, RunResult
+from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.case_files import load_cases
 from citewell.evals.proposing import Review, as_yaml, propose, write_cases
 from citewell.evals.sample import sample_corpus
@@ -28,17 +29,17 @@ LAMP, OIL = "note:vault/lamp", "note:vault/oil"
 QUESTION = "Which oil did the lamp of Holm burn?"
 
 
-def ask(engine: Engine, question: str = QUESTION, conversation: Conversation | None = None) -> RunResult:
-    return engine.runs.wait(engine.start_research(question, conversation=conversation))
+def ask(engine: Citewell, question: str = QUESTION, history: Sequence[str] = ()) -> RunResult:
+    return engine.runs.wait(engine.start(question, history=history))
 
 
-def asked_again(engine: Engine, *files: Path) -> EvalReport:
+def asked_again(engine: Citewell, *files: Path) -> EvalReport:
     *_, report = run_suite(load_cases(files), engine.settings, SuiteOptions())
     assert isinstance(report, EvalReport)
     return report
 
 
-def test_what_a_run_did_becomes_a_case_that_passes_and_its_twin(tmp_path: Path, corpus: Engine) -> None:
+def test_what_a_run_did_becomes_a_case_that_passes_and_its_twin(tmp_path: Path, corpus: Citewell) -> None:
     result = ask(corpus)
     cases = propose(corpus, "last", Review())
     assert [case.disable_planner for case in cases] == [None, True]
@@ -51,7 +52,7 @@ def test_what_a_run_did_becomes_a_case_that_passes_and_its_twin(tmp_path: Path, 
     assert cases == propose(corpus, str(corpus.settings.data_dir / str(result.trace_path)), Review())
 
 
-def test_no_sentence_of_the_answer_and_no_quotation_is_kept(corpus: Engine) -> None:
+def test_no_sentence_of_the_answer_and_no_quotation_is_kept(corpus: Citewell) -> None:
     result = ask(corpus)
     text = as_yaml(propose(corpus, result.run_id, Review()))
     held = [sentence.text for sentence in result.sentences] + [citation.quote for citation in result.citations]
@@ -59,7 +60,7 @@ def test_no_sentence_of_the_answer_and_no_quotation_is_kept(corpus: Engine) -> N
     assert not [one for one in held if one in text or "colza" in text]
 
 
-def test_what_a_reviewer_says_instead_fails_until_it_is_so(tmp_path: Path, corpus: Engine) -> None:
+def test_what_a_reviewer_says_instead_fails_until_it_is_so(tmp_path: Path, corpus: Citewell) -> None:
     ask(corpus)
     path = tmp_path / "cases.yaml"
     write_cases(propose(corpus, "last", Review(expect=(OIL,), forbid=(LAMP,))), path)
@@ -71,21 +72,21 @@ def test_what_a_reviewer_says_instead_fails_until_it_is_so(tmp_path: Path, corpu
     }
 
 
-def test_a_follow_up_keeps_the_questions_before_it(corpus: Engine) -> None:
-    ask(corpus, "And until when?", Conversation((PriorQuestion("q1", QUESTION),)))
+def test_a_follow_up_keeps_the_questions_before_it(corpus: Citewell) -> None:
+    ask(corpus, "And until when?", [QUESTION])
     assert propose(corpus, "last", Review())[0].history == (QUESTION,)
 
 
-def test_what_the_run_was_limited_to_limits_the_case(corpus: Engine) -> None:
+def test_what_the_run_was_limited_to_limits_the_case(corpus: Citewell) -> None:
     filters = Filters(source_types=("vault_note",), tags=("light",), collections=("vault",), since="1800")
-    run_id = corpus.start_research(QUESTION, filters=filters)
+    run_id = corpus.start(QUESTION, filters=filters)
     corpus.runs.wait(run_id)
     for case in propose(corpus, run_id, Review()):
         assert (case.source_types, case.filter_tags, case.collections) == (("vault_note",), ("light",), ("vault",))
         assert "since" in case.note, "what a case cannot say is told to whoever reviews it"
 
 
-def test_what_was_found_first_and_cited_is_expected_first(corpus: Engine) -> None:
+def test_what_was_found_first_and_cited_is_expected_first(corpus: Citewell) -> None:
     ask(corpus)
     assert {case.expect_top_keys for case in propose(corpus, "last", Review())} == {(LAMP,)}
     assert {case.expect_top_keys for case in propose(corpus, "last", Review(expect=(OIL,)))} == {()}
@@ -93,8 +94,8 @@ def test_what_was_found_first_and_cited_is_expected_first(corpus: Engine) -> Non
 
 def test_what_a_run_turned_away_is_not_to_be_cited(tmp_path: Path) -> None:
     """From its trace as from its record; what a reviewer wants is none of it."""
-    engine = open_engine(Settings(data_dir=tmp_path / "data", embeddings="off"))
-    for _ in engine.add(sample_corpus(), collection="skelday"):
+    engine = Citewell(Settings(data_dir=tmp_path / "data", embeddings="off"))
+    for _ in engine.corpus.sync(sample_corpus(), collection="skelday"):
         pass
     result = ask(engine, "Why did Big Maggie's gearbox break down in February 2025?")
     noise = set(result.explored.rejected)
@@ -111,7 +112,7 @@ def test_what_a_run_turned_away_is_not_to_be_cited(tmp_path: Path) -> None:
     engine.close()
 
 
-def test_more_cases_go_after_those_of_a_file_and_its_comments_stay(tmp_path: Path, corpus: Engine) -> None:
+def test_more_cases_go_after_those_of_a_file_and_its_comments_stay(tmp_path: Path, corpus: Citewell) -> None:
     path = tmp_path / "cases.yaml"
     path.write_text("# mine\ncases:\n  - id: a  # the first\n    question: Why?\n    min_evidence: 0\n", "utf-8")
     ask(corpus)
@@ -125,7 +126,7 @@ def test_more_cases_go_after_those_of_a_file_and_its_comments_stay(tmp_path: Pat
     assert path.read_text("utf-8") == text
 
 
-def test_a_file_that_cannot_be_added_to_is_left_alone(tmp_path: Path, corpus: Engine) -> None:
+def test_a_file_that_cannot_be_added_to_is_left_alone(tmp_path: Path, corpus: Citewell) -> None:
     path = tmp_path / "cases.yaml"
     before = "cases: [{id: a, question: Why, min_evidence: 0}]\nabout: mine\n"
     path.write_text(before, "utf-8")
@@ -136,7 +137,7 @@ def test_a_file_that_cannot_be_added_to_is_left_alone(tmp_path: Path, corpus: En
     assert list(tmp_path.glob(".*.yaml")) == []
 
 
-def test_every_turn_of_a_conversation_becomes_a_case(tmp_path: Path, corpus: Engine) -> None:
+def test_every_turn_of_a_conversation_becomes_a_case(tmp_path: Path, corpus: Citewell) -> None:
     result = ask(corpus)
     turns = [
         {"question_id": "q1", "question": QUESTION, "run_id": result.run_id, "answer_status": "ok", "cited_keys": []},
@@ -163,7 +164,7 @@ def test_every_turn_of_a_conversation_becomes_a_case(tmp_path: Path, corpus: Eng
     assert yaml.safe_load(as_yaml(cases))["schema_version"] == "eval_cases.v1"
 
 
-def test_a_file_that_is_no_transcript_is_refused(tmp_path: Path, corpus: Engine) -> None:
+def test_a_file_that_is_no_transcript_is_refused(tmp_path: Path, corpus: Citewell) -> None:
     path = tmp_path / "other.json"
     path.write_text('{"turns": 3}', "utf-8")
     with pytest.raises(BadInput, match=r"chat_transcript\.v1"):

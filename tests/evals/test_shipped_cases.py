@@ -10,10 +10,10 @@ from typing import get_args
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.eval_cases import EvalCase
 from citewell.domain.eval_reports import EvalReport
 from citewell.domain.queries import FamilyName
+from citewell.engine import Citewell
 from citewell.evals.case_files import load_cases
 from citewell.evals.report_files import html_report
 from citewell.evals.sample import sample_corpus
@@ -109,11 +109,11 @@ def keys_of(case: EvalCase) -> set[str]:
     }
 
 
-def test_every_key_is_one_of_the_sample(engine: Engine) -> None:
-    for _ in engine.add(sample_corpus(), collection="skelday"):
+def test_every_key_is_one_of_the_sample(engine: Citewell) -> None:
+    for _ in engine.corpus.sync(sample_corpus(), collection="skelday"):
         pass
     wanted = {key for case in CASES for key in keys_of(case)}
-    assert [key for key in sorted(wanted) if engine.corpus.find(key) is None] == []
+    assert [key for key in sorted(wanted) if engine.store.find(key) is None] == []
 
 
 def test_real_notes_are_asked_for_properties_tables_steps_what_they_lack_and_what_is_false() -> None:

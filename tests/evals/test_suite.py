@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput
 from citewell.domain.eval_cases import ASSERTIONS
 from citewell.domain.eval_reports import EvalKind, EvalReport
+from citewell.engine import Citewell
 from citewell.evals.baselines import compared, write_baseline
 from citewell.evals.case_files import load_cases
 from citewell.evals.report_files import html_report, junit_report
@@ -114,7 +114,7 @@ def test_every_assertion_is_tried_both_ways() -> None:
     assert set(FAILS) | FAILS_ELSEWHERE == set(ASSERTIONS)
 
 
-def test_each_assertion_holds_or_fails_for_itself(tmp_path: Path, corpus: Engine) -> None:
+def test_each_assertion_holds_or_fails_for_itself(tmp_path: Path, corpus: Citewell) -> None:
     tagged = f"{QUESTION} #light/house"
     cases = [
         {"id": f"{name} {what}", "question": tagged, "disable_planner": True, name: value}
@@ -131,14 +131,14 @@ def test_each_assertion_holds_or_fails_for_itself(tmp_path: Path, corpus: Engine
     assert [case.status for case in report.cases][: report.failed] == ["failed"] * report.failed
 
 
-def test_a_term_that_the_best_row_lacks_is_seen(tmp_path: Path, corpus: Engine) -> None:
+def test_a_term_that_the_best_row_lacks_is_seen(tmp_path: Path, corpus: Citewell) -> None:
     case = {"question": "Which whale oil did the lamp of Holm burn?", "forbid_missing_terms": ["whale"]}
     report = suite(tmp_path, corpus.settings, [case], "mcp")
     assert [one.assertion for one in report.cases[0].arms[0].failures] == ["forbid_missing_terms"]
 
 
 def test_a_whole_run_has_the_rows_and_windows_of_the_option_profile_that_a_case_names(
-    tmp_path: Path, corpus: Engine
+    tmp_path: Path, corpus: Citewell
 ) -> None:
     case = {"question": QUESTION, "disable_planner": True, "min_evidence": 1}
     named: list[dict[str, Any]] = [
@@ -156,7 +156,7 @@ def test_a_whole_run_has_the_rows_and_windows_of_the_option_profile_that_a_case_
     assert limits == {"none": (8, 700), "cli": (8, 700), "web": (10, 4_000), "fewer": (2, 4_000)}
 
 
-def test_the_arm_with_a_planner_is_skipped_where_no_model_is_set(tmp_path: Path, corpus: Engine) -> None:
+def test_the_arm_with_a_planner_is_skipped_where_no_model_is_set(tmp_path: Path, corpus: Citewell) -> None:
     report = suite(
         tmp_path,
         corpus.settings,
@@ -174,7 +174,7 @@ def test_the_arm_with_a_planner_is_skipped_where_no_model_is_set(tmp_path: Path,
     assert (report.passed, report.failed, report.skipped) == (2, 0, 1)
 
 
-def test_both_arms_run_where_a_model_plans(tmp_path: Path, corpus: Engine) -> None:
+def test_both_arms_run_where_a_model_plans(tmp_path: Path, corpus: Citewell) -> None:
     reply = json.dumps({"variants": ["colza lamp fuel"], "concepts": []})
     with ScriptedModelServer(plans(says(reply), "")) as server:
         settings = replace(corpus.settings, planner_model="openai:test", model_base_url=server.base_url)
@@ -188,7 +188,7 @@ def test_both_arms_run_where_a_model_plans(tmp_path: Path, corpus: Engine) -> No
     assert arms["planner_off"].not_checked == ("expect_planner",)
 
 
-def test_what_a_planner_failed_with_is_compared_and_the_plan_of_rules_is_used(tmp_path: Path, corpus: Engine) -> None:
+def test_what_a_planner_failed_with_is_compared_and_the_plan_of_rules_is_used(tmp_path: Path, corpus: Citewell) -> None:
     with ScriptedModelServer(says("I would rather not.")) as server:
         settings = replace(corpus.settings, planner_model="openai:test", model_base_url=server.base_url)
         case = {"question": QUESTION, "disable_planner": False, "expect_source_keys": [LAMP]}
@@ -204,7 +204,7 @@ def test_what_a_planner_failed_with_is_compared_and_the_plan_of_rules_is_used(tm
     assert told["right"].planner.status == "planner_failed_deterministic_used"
 
 
-def test_sentences_that_nothing_supports_are_counted_against_an_answer(tmp_path: Path, corpus: Engine) -> None:
+def test_sentences_that_nothing_supports_are_counted_against_an_answer(tmp_path: Path, corpus: Citewell) -> None:
     def script(request: ModelRequest) -> Reply:
         good = mark(request, "burned colza oil")
         return says(f"The lamp of Holm burned colza oil until 1871 {good}. Whales were hunted for it in Norway {good}.")
@@ -221,7 +221,7 @@ def test_sentences_that_nothing_supports_are_counted_against_an_answer(tmp_path:
 
 
 def test_a_failed_case_shows_both_arms_with_their_plans_and_signals(
-    tmp_path: Path, corpus: Engine, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, corpus: Citewell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reply = json.dumps({"variants": ["colza lamp fuel"], "concepts": []})
     with ScriptedModelServer(plans(says(reply), "")) as server:
@@ -249,7 +249,7 @@ def test_a_failed_case_shows_both_arms_with_their_plans_and_signals(
 
 
 def test_a_case_that_is_known_to_fail_is_told_and_not_counted_until_it_passes(
-    tmp_path: Path, corpus: Engine, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, corpus: Citewell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     case = {"question": QUESTION, "disable_planner": True, "known_failing": "whales are not in it"}
     cases: list[dict[str, Any]] = [
@@ -268,7 +268,7 @@ def test_a_case_that_is_known_to_fail_is_told_and_not_counted_until_it_passes(
     assert "Known to fail, and passing now" in html_report(report).decode()
 
 
-def test_a_run_of_a_case_leaves_a_trace_that_the_report_names(tmp_path: Path, corpus: Engine) -> None:
+def test_a_run_of_a_case_leaves_a_trace_that_the_report_names(tmp_path: Path, corpus: Citewell) -> None:
     report = suite(tmp_path, corpus.settings, [{"question": QUESTION, "expect_text": ["whale"]}])
     arm = report.cases[0].arms[0]
     assert arm.trace_path is not None
@@ -282,14 +282,14 @@ def test_a_run_of_a_case_leaves_a_trace_that_the_report_names(tmp_path: Path, co
     assert "whale" in failure.attrib["message"]
 
 
-def test_the_page_shows_what_a_question_says_as_text(tmp_path: Path, corpus: Engine) -> None:
+def test_the_page_shows_what_a_question_says_as_text(tmp_path: Path, corpus: Citewell) -> None:
     hostile = "Which oil? <script>alert(1)</script>\u202e & \x07"
     report = suite(tmp_path, corpus.settings, [{"question": hostile, "expect_text": ["whale"]}], "mcp")
     assert "<script" not in html_report(report).decode()
     ElementTree.fromstring(junit_report(report))
 
 
-def test_what_passed_before_and_fails_now_is_a_regression(tmp_path: Path, corpus: Engine) -> None:
+def test_what_passed_before_and_fails_now_is_a_regression(tmp_path: Path, corpus: Citewell) -> None:
     cases: list[dict[str, Any]] = [
         {"id": "a", "question": QUESTION, "min_evidence": 1},
         {"id": "b", "question": QUESTION, "min_evidence": 99},

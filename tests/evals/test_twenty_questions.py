@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.sample import sample_corpus
 from citewell.settings import Settings
 
@@ -23,16 +23,16 @@ TWENTY = [BY_ID[name] for name in QUESTIONS["twenty"]]
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = Engine(Settings(data_dir=tmp_path_factory.mktemp("sample")))
-    for _ in opened.add(sample_corpus(), collection="skelday"):
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Citewell]:
+    opened = Citewell(Settings(data_dir=tmp_path_factory.mktemp("sample")))
+    for _ in opened.corpus.sync(sample_corpus(), collection="skelday"):
         pass
     yield opened
     opened.close()
 
 
-async def answer(engine: Engine, question: str) -> RunResult:
-    async for event in engine.research(question):
+async def answer(engine: Citewell, question: str) -> RunResult:
+    async for event in engine.stream(question):
         if isinstance(event, RunResult):
             return event
     raise AssertionError("a run ends with its result")
@@ -49,7 +49,7 @@ def test_there_are_twenty_of_all_kinds_and_five_cannot_be_answered() -> None:
 
 
 @pytest.mark.parametrize("entry", TWENTY, ids=ids)
-def test_a_question_is_answered_from_the_right_passage_or_refused(engine: Engine, entry: dict[str, Any]) -> None:
+def test_a_question_is_answered_from_the_right_passage_or_refused(engine: Citewell, entry: dict[str, Any]) -> None:
     result = asyncio.run(answer(engine, entry["question"]))
     assert result.flow.holds
     assert engine.runs.replay(result.run_id).identical
@@ -62,11 +62,13 @@ def test_a_question_is_answered_from_the_right_passage_or_refused(engine: Engine
     assert {gold["path"] for gold in entry["gold"]} & {citation.note_path for citation in result.citations}
     assert {sentence.verdict for sentence in result.sentences} == {"supported"}
     for citation in result.citations:
-        (document,) = engine.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+        (document,) = engine.corpus.get(
+            f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+        ).documents
         assert document.text[citation.span.start : citation.span.end] == citation.quote
 
 
-def test_no_answer_repeats_a_saved_ai_answer_or_an_injected_order(engine: Engine) -> None:
+def test_no_answer_repeats_a_saved_ai_answer_or_an_injected_order(engine: Citewell) -> None:
     for name in ("q11", "q13", "q14"):
         entry = BY_ID[name]
         result = asyncio.run(answer(engine, entry["question"]))

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from citewell.app import Engine
 from citewell.domain.errors import Unavailable
 from citewell.domain.evidence import Signal
 from citewell.domain.ports import RerankQuery, RerankText
 from citewell.domain.queries import Filters
+from citewell.engine import Citewell
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.planning.lexical import lexical_query
 from citewell.retrieval.lexical import rank
@@ -68,25 +68,25 @@ def write_model(folder: Path, weights: dict[str, float], outputs: int = 1, extra
 
 
 @pytest.fixture
-def with_reranker(tmp_path: Path) -> Iterator[Engine]:
+def with_reranker(tmp_path: Path) -> Iterator[Citewell]:
     """An engine over the notes whose reranker is `tmp_path/encoder`, whatever a test puts there."""
     vault = tmp_path / "vault"
     vault.mkdir()
     for name, text in NOTES.items():
         (vault / name).write_text(text, "utf-8")
-    engine = Engine(Settings(data_dir=tmp_path / "data", reranker=str(tmp_path / "encoder")))
-    for _ in engine.add(vault):
+    engine = Citewell(Settings(data_dir=tmp_path / "data", reranker=str(tmp_path / "encoder")))
+    for _ in engine.corpus.sync(vault):
         pass
     yield engine
     engine.close()
 
 
-def _titles(engine: Engine) -> list[str]:
+def _titles(engine: Citewell) -> list[str]:
     return [row.title for row in engine.search("rope").results]
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_the_model_decides_the_order_and_the_row_says_so(with_reranker: Engine, tmp_path: Path, outputs: int) -> None:
+def test_the_model_decides_the_order_and_the_row_says_so(with_reranker: Citewell, tmp_path: Path, outputs: int) -> None:
     write_model(tmp_path / "encoder", {"steel": 5.0, "hemp": 2.0}, outputs)
     found = with_reranker.search("rope").results
     assert [row.title for row in found] == ["Wire", "Yarn", "Rope"]
@@ -95,9 +95,9 @@ def test_the_model_decides_the_order_and_the_row_says_so(with_reranker: Engine, 
     assert abs(sum(signal.value for signal in found[0].signals) - found[0].score) < 1e-6
 
 
-def test_a_pack_names_the_model_too(with_reranker: Engine, tmp_path: Path) -> None:
+def test_a_pack_names_the_model_too(with_reranker: Citewell, tmp_path: Path) -> None:
     write_model(tmp_path / "encoder", {"steel": 5.0})
-    first = with_reranker.research_pack("rope").evidence[0]
+    first = with_reranker.pack("rope").evidence[0]
     assert first.title == "Wire"
     assert "reranked by encoder: 5.000" in [signal.detail for signal in first.signals]
 
@@ -127,10 +127,10 @@ HOW = ["no folder", "no graph", "damaged graph", "damaged tokenizer", "three out
 
 @pytest.mark.parametrize("how", HOW)
 def test_a_folder_that_cannot_be_used_leaves_the_order_and_says_why(
-    with_reranker: Engine, tmp_path: Path, how: str
+    with_reranker: Citewell, tmp_path: Path, how: str
 ) -> None:
     _broken(tmp_path / "encoder", how)
-    shipped = Engine(Settings(data_dir=tmp_path / "data"))
+    shipped = Citewell(Settings(data_dir=tmp_path / "data"))
     assert _titles(with_reranker) == _titles(shipped)
     for row in with_reranker.search("rope").results:
         (problem,) = [signal for signal in row.signals if signal.name == "reranker_unavailable"]
@@ -164,8 +164,8 @@ class Longest:
         return [(Signal("length", 100.0 * len(text.body), query.text),) for text in texts]
 
 
-def test_any_reranker_that_fits_the_port_can_take_the_place(with_reranker: Engine) -> None:
-    corpus = with_reranker.corpus
+def test_any_reranker_that_fits_the_port_can_take_the_place(with_reranker: Citewell) -> None:
+    corpus = with_reranker.store
     query = lexical_query("rope", corpus.languages())
     found = rank(corpus, query, Filters(), 5, "rope", Longest())
     assert [row.candidate.document.title for row in found] == ["Yarn", "Wire", "Rope"]

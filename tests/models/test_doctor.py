@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.library import Check
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.model_server import ScriptedModelServer, refused_url
 
 
 def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
-    report = Engine(Settings(data_dir=tmp_path, **values)).doctor()
+    report = Citewell(Settings(data_dir=tmp_path, **values)).doctor()
     return {check.name: check for check in report.checks if check.name.startswith(("model", "planner", "network"))}
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput, Unavailable
+from citewell.engine import Citewell
 from citewell.models.embedding_endpoint import EmbeddingEndpoint, Waiting, is_endpoint
 from citewell.models.embeddings import open_embedder
 from citewell.models.endpoints import resolve
@@ -147,14 +147,14 @@ def server() -> Iterator[ScriptedModelServer]:
         yield running
 
 
-def engine_of(server: ScriptedModelServer, tmp_path: Path, model: str) -> Engine:
+def engine_of(server: ScriptedModelServer, tmp_path: Path, model: str) -> Citewell:
     chosen = Settings(
         data_dir=tmp_path / "data", embeddings="on", embeddings_model=model, model_base_url=server.base_url
     )
-    return Engine(chosen, SteadyClock())
+    return Citewell(chosen, SteadyClock())
 
 
-def found(engine: Engine, query: str) -> Sequence[str]:
+def found(engine: Citewell, query: str) -> Sequence[str]:
     return [row.source_key for row in engine.search(query, mode="hybrid").results]
 
 
@@ -163,9 +163,9 @@ def test_a_corpus_is_searched_by_meaning_and_never_by_vectors_of_another_model(
 ) -> None:
     first = engine_of(server, tmp_path, "openai:first")
     add(first, vault(NOTES))
-    list(first.encode())
-    assert first.corpus.vectors.coverage().left == 0
-    made = first.corpus.vectors.coverage().model
+    list(first.corpus.encode())
+    assert first.store.vectors.coverage().left == 0
+    made = first.store.vectors.coverage().model
     assert found(first, "car") == ["note:vault/garage"]
     first.close()
 
@@ -173,8 +173,8 @@ def test_a_corpus_is_searched_by_meaning_and_never_by_vectors_of_another_model(
     result = second.search("car", mode="hybrid")
     assert not result.results
     assert any("no vectors yet" in warning for warning in result.warnings), result.warnings
-    list(second.encode())
-    coverage = second.corpus.vectors.coverage()
+    list(second.corpus.encode())
+    coverage = second.store.vectors.coverage()
     assert (coverage.left, coverage.model == made) == (0, False)
     assert found(second, "car") == ["note:vault/garage"]
     second.close()
@@ -183,9 +183,9 @@ def test_a_corpus_is_searched_by_meaning_and_never_by_vectors_of_another_model(
 def test_an_endpoint_that_is_gone_leaves_the_words(server: ScriptedModelServer, tmp_path: Path, vault: Write) -> None:
     engine = engine_of(server, tmp_path, "openai:first")
     add(engine, vault(NOTES))
-    list(engine.encode())
+    list(engine.corpus.encode())
     engine.close()
-    away = Engine(replace(engine.settings, model_base_url=refused_url()), SteadyClock())
+    away = Citewell(replace(engine.settings, model_base_url=refused_url()), SteadyClock())
     result = away.search("automobile", mode="hybrid")
     assert [row.source_key for row in result.results] == ["note:vault/garage"]
     assert any("Embeddings failed" in warning for warning in result.warnings)
@@ -198,7 +198,7 @@ def test_doctor_says_whether_the_endpoint_is_there(server: ScriptedModelServer, 
     def lane(**values: Any) -> tuple[str, str]:
         (check,) = (
             check
-            for check in Engine(Settings(data_dir=tmp_path, embeddings="on", **values)).doctor().checks
+            for check in Citewell(Settings(data_dir=tmp_path, embeddings="on", **values)).doctor().checks
             if check.name == "semantic lane"
         )
         return check.state, check.fix

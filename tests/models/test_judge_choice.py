@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.library import Check
+from citewell.engine import Citewell
 from citewell.models import judges
 from citewell.settings import Settings
 from support.toy_models import write_judge, write_reader
 
 
 def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
-    report = Engine(Settings(data_dir=tmp_path / "data", **values)).doctor()
+    report = Citewell(Settings(data_dir=tmp_path / "data", **values)).doctor()
     return {check.name: check for check in report.checks if check.name in ("judge", "reader of answers")}
 
 
 def test_off_and_builtin_without_weights_are_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judges, "BUILTIN_JUDGE", tmp_path / "none")
     monkeypatch.setattr(judges, "BUILTIN_READER", tmp_path / "none")
-    engine = Engine(Settings(data_dir=tmp_path))
+    engine = Citewell(Settings(data_dir=tmp_path))
     assert (engine.judge, engine.reader) == (None, None)
     found = checks(tmp_path)
     assert {check.state for check in found.values()} == {"ok"}
@@ -32,7 +32,7 @@ def test_off_and_builtin_without_weights_are_no_fault(tmp_path: Path, monkeypatc
 
 def test_builtin_is_what_came_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judges, "BUILTIN_JUDGE", write_judge(tmp_path / "judge_int8", {"yes": (1.0, 0.0)}, None))
-    judge = Engine(Settings(data_dir=tmp_path)).judge
+    judge = Citewell(Settings(data_dir=tmp_path)).judge
     assert judge is not None
     assert judge.name == "judge_int8"
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.chat import ChatFailed, ChatMessage, ChatReply, ChatRequest
+from citewell.engine import Citewell
 from citewell.models.chat import open_chat
 from citewell.models.structured import read_json
 from citewell.models.tokens import estimate_tokens
@@ -107,6 +107,6 @@ def test_estimated_tokens_are_not_far_below_those_of_a_small_vocabulary(llama: s
 
 
 def test_doctor_finds_it(llama: str, tmp_path: Path) -> None:
-    report = Engine(Settings(data_dir=tmp_path, model=MODEL, llamacpp_url=llama)).doctor()
+    report = Citewell(Settings(data_dir=tmp_path, model=MODEL, llamacpp_url=llama)).doctor()
     states = {check.name: check.state for check in report.checks if check.name.startswith("model")}
     assert states == {"model": "ok", "model: price": "ok"}

@@ -65,17 +65,17 @@ def test_car_finds_automobile_and_a_killed_encoding_goes_on(tmp_path: Path) -> N
     assert run(data, "add", str(vault)).returncode == 0
     process = start(data, "embed")
     with opened(data) as engine:
-        while engine.corpus.vectors.coverage().encoded < 32:
+        while engine.store.vectors.coverage().encoded < 32:
             assert process.poll() is None
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     with opened(data) as engine:
-        before = engine.corpus.vectors.coverage()
+        before = engine.store.vectors.coverage()
         assert before.encoded
         assert before.left
-        assert not engine.corpus.check_integrity()
+        assert not engine.store.check_integrity()
     assert run(data, "embed").returncode == 0
     with opened(data) as engine:
-        assert engine.corpus.vectors.coverage().left == 0
+        assert engine.store.vectors.coverage().left == 0
         assert not engine.search("car", mode="lexical").results
         assert engine.search("car", mode="hybrid").results[0].source_key == "note:vault/garage"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from citewell.app import SystemClock
 from citewell.notes.files import NotePlace
 from citewell.notes.rewriting import NoteRewriter
+from citewell.parts import SystemClock
 
 if __name__ == "__main__":
     data, root, path, line = sys.argv[1:]

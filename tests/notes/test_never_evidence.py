@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.notes.sections import Written, place_section
 from citewell.readers.markdown import markdown_document
 from citewell.readers.plain import read_plain
@@ -54,22 +54,22 @@ def test_a_section_is_known_however_the_note_around_it_changes(changed: object) 
 
 
 @pytest.mark.attack("P5")
-def test_a_false_sentence_of_ours_is_neither_searched_nor_quoted(engine: Engine, tmp_path: Path) -> None:
+def test_a_false_sentence_of_ours_is_neither_searched_nor_quoted(engine: Citewell, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "halvard.md").write_text(note_with_section(), "utf-8")
     (vault / "copy.md").write_text("Copied.\n\n" + note_with_section().split("\n\n", 2)[2], "utf-8")
     (vault / "other.md").write_text("# Tromsø\n\nZebras were seen in Tromsø in 1901, in a circus.\n", "utf-8")
-    list(engine.add(vault))
+    list(engine.corpus.sync(vault))
     for question in ("nine thousand zebras", "How many zebras did the Halvard carry?", "Zebra ledger", "zebra cargo"):
         rows = engine.search(question, limit=50, max_chars=5_000).results
         assert all("nine thousand" not in row.text for row in rows)
-        result = engine.runs.wait(engine.start_research(question))
+        result = engine.runs.wait(engine.start(question))
         assert "nine thousand" not in result.answer
         assert result.pack is not None
         assert all("nine thousand" not in row.text for row in result.pack.evidence)
     keys = [row.source_key for row in engine.search("Halvard", limit=50).results]
-    documents = engine.get(keys, content_mode="full").documents
+    documents = engine.corpus.get(*keys, content_mode="full").documents
     assert documents
     assert all(
         "nine thousand" not in document.text and "Zebra ledger" not in document.links_out for document in documents

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, Unavailable, WorkFailed
 from citewell.domain.notes import NoteText
+from citewell.engine import Citewell
 from citewell.notes.prompting import read_topics
 from citewell.notes.topics import extract_topics
 from citewell.readers.written_sections import MARK, without_written
@@ -50,8 +50,8 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def added(engine: Engine, vault: Path) -> Engine:
-    list(engine.add(vault))
+def added(engine: Citewell, vault: Path) -> Citewell:
+    list(engine.corpus.sync(vault))
     return engine
 
 
@@ -62,8 +62,8 @@ def section_of(path: Path) -> str:
 # Without a model
 
 
-def test_a_note_gets_what_other_notes_say_of_its_topics(added: Engine, vault: Path) -> None:
-    result = added.research_note("Halvard.md")
+def test_a_note_gets_what_other_notes_say_of_its_topics(added: Citewell, vault: Path) -> None:
+    result = added.note("Halvard.md")
     section = section_of(vault / "Halvard.md")
     assert result.changed
     assert result.path == "Halvard.md"
@@ -77,8 +77,8 @@ def test_a_note_gets_what_other_notes_say_of_its_topics(added: Engine, vault: Pa
     assert Path(result.backup).read_text("utf-8") == VAULT["Halvard.md"]
 
 
-def test_a_source_that_disagrees_is_flagged_with_both_quotes(added: Engine, vault: Path) -> None:
-    added.research_note("Halvard.md")
+def test_a_source_that_disagrees_is_flagged_with_both_quotes(added: Citewell, vault: Path) -> None:
+    added.note("Halvard.md")
     section = section_of(vault / "Halvard.md")
     assert "> [!WARNING]\n> - This note: “The steamer Halvard carried 214 passengers in June 1893.”\n" in section
     assert (
@@ -87,20 +87,20 @@ def test_a_source_that_disagrees_is_flagged_with_both_quotes(added: Engine, vaul
     )
 
 
-def test_numbers_of_different_things_are_no_disagreement(engine: Engine, tmp_path: Path) -> None:
+def test_numbers_of_different_things_are_no_disagreement(engine: Citewell, tmp_path: Path) -> None:
     folder = tmp_path / "leave"
     folder.mkdir()
     (folder / "Annual.md").write_text("# Annual leave\n\nYou can request up to 56 hours of annual leave.\n", "utf-8")
     (folder / "Sick.md").write_text("# Sick leave\n\nYou can request up to 104 hours of sick leave.\n", "utf-8")
     (folder / "Old.md").write_text("# Rules\n\nYou can request up to 64 hours of annual leave.\n", "utf-8")
-    list(engine.add(folder))
-    engine.research_note("Annual.md")
+    list(engine.corpus.sync(folder))
+    engine.note("Annual.md")
     section = section_of(folder / "Annual.md")
     assert "64 hours of annual leave" in section.partition("[!WARNING]")[2].partition("###")[0]
     assert "104" not in section.partition("[!WARNING]")[2].partition("###")[0]
 
 
-def test_numbers_of_chapters_and_titles_of_links_are_no_disagreement(engine: Engine, tmp_path: Path) -> None:
+def test_numbers_of_chapters_and_titles_of_links_are_no_disagreement(engine: Citewell, tmp_path: Path) -> None:
     listed = "- Chapter {} - Safety of shared threads\n- [Knots for {} sailors at sea]({}.md)\n"
     notes = {
         "Shared threads.md": f"# Shared threads\n\n{listed.format('04', 12, 'b')}",
@@ -111,17 +111,17 @@ def test_numbers_of_chapters_and_titles_of_links_are_no_disagreement(engine: Eng
     assert "[!WARNING]" not in section
 
 
-def written(engine: Engine, folder: Path, notes: dict[str, str], path: str) -> str:
+def written(engine: Citewell, folder: Path, notes: dict[str, str], path: str) -> str:
     """The section that a note gets among these."""
     folder.mkdir()
     for name, text in notes.items():
         (folder / name).write_text(text, "utf-8")
-    list(engine.add(folder))
-    engine.research_note(path)
+    list(engine.corpus.sync(folder))
+    engine.note(path)
     return section_of(folder / path)
 
 
-def test_a_finding_is_a_whole_statement_of_its_own(engine: Engine, tmp_path: Path) -> None:
+def test_a_finding_is_a_whole_statement_of_its_own(engine: Citewell, tmp_path: Path) -> None:
     """No title of a document, no half of a list, nothing that goes on from a sentence that is not there."""
     notes = {
         "Sail loft.md": "# Sail loft\n\nWork to be done before the winter.\n",
@@ -135,7 +135,7 @@ def test_a_finding_is_a_whole_statement_of_its_own(engine: Engine, tmp_path: Pat
     assert "Ridge" not in section
 
 
-def test_two_words_of_a_topic_must_belong_together(engine: Engine, tmp_path: Path) -> None:
+def test_two_words_of_a_topic_must_belong_together(engine: Citewell, tmp_path: Path) -> None:
     notes = {
         "Time management.md": "# Time management\n\nWhat I do with my days.\n",
         "Food.md": "# Food\n\nEvery week we need time for shopping and a management of leftovers in the kitchen.\n",
@@ -146,7 +146,7 @@ def test_two_words_of_a_topic_must_belong_together(engine: Engine, tmp_path: Pat
     assert "leftovers" not in section
 
 
-def test_what_one_asks_oneself_and_half_of_a_list_are_no_topics(engine: Engine, tmp_path: Path) -> None:
+def test_what_one_asks_oneself_and_half_of_a_list_are_no_topics(engine: Citewell, tmp_path: Path) -> None:
     notes = {
         "Weekly review.md": "# Weekly review\n\nCan I do the task on the selected date?\n\nLeave by years:\n\n"
         "- Fewer than 3 years: 4 hours per pay period\n- More: 6 hours\n\n## Where it goes\n\nThe boat needs paint.\n",
@@ -156,13 +156,13 @@ def test_what_one_asks_oneself_and_half_of_a_list_are_no_topics(engine: Engine, 
     folder.mkdir()
     for name, text in notes.items():
         (folder / name).write_text(text, "utf-8")
-    list(engine.add(folder))
-    told = {one.topic for one in engine.research_note("Weekly review.md", dry_run=True).topics}
+    list(engine.corpus.sync(folder))
+    told = {one.topic for one in engine.note("Weekly review.md", dry_run=True).topics}
     assert not told & {"Can I do the task on the selected date?", "Where it goes"}
     assert not any(one.startswith("Fewer than 3 years") for one in told)
 
 
-def test_pleasantries_asides_and_pointers_are_no_findings(engine: Engine, tmp_path: Path) -> None:
+def test_pleasantries_asides_and_pointers_are_no_findings(engine: Citewell, tmp_path: Path) -> None:
     notes = {
         "Lighthouse guides.md": "# Lighthouse guides\n\nWhat is written for visitors.\n",
         "Thanks.md": "# Thanks\n\nThanks for checking out the lighthouse guides of the northern islands!\n",
@@ -238,7 +238,7 @@ def test_questions_that_lean_on_others_are_no_topics_in_other_languages(text: st
     assert leaning not in told
 
 
-def test_a_heading_further_down_is_not_what_a_note_is_called(engine: Engine, tmp_path: Path) -> None:
+def test_a_heading_further_down_is_not_what_a_note_is_called(engine: Citewell, tmp_path: Path) -> None:
     notes = {
         "loki.md": "Loki keeps the logs of the house.\n\n# Installation\n\nBy hand.\n",
         "gpu.md": "# Graphics\n\nThe driver has an installation option for the old cards of the house.\n",
@@ -249,44 +249,44 @@ def test_a_heading_further_down_is_not_what_a_note_is_called(engine: Engine, tmp
     assert "old cards" not in section
 
 
-def test_links_lead_where_they_say(added: Engine, vault: Path) -> None:
+def test_links_lead_where_they_say(added: Citewell, vault: Path) -> None:
     """Of two notes of one name each is named with its folder, as Obsidian needs it."""
-    added.research_note("Halvard.md", depth="deep")
+    added.note("Halvard.md", depth="deep")
     section = section_of(vault / "Halvard.md")
     assert "[[ports/Dues|Dues]]" in section
     assert "[[old/Dues|Dues of old]]" in section
-    list(added.add(vault))
+    list(added.corpus.sync(vault))
     for target in set(re.findall(r"\[\[([^\]|]+)", section)):
         (vault / "probe.md").write_text(f"[[{target}]]\n", "utf-8")
-        list(added.add(vault))
-        (probe,) = added.corpus.keys_under(str(vault / "probe.md"))
-        assert added.corpus.unresolved_links(probe) == ()
+        list(added.corpus.sync(vault))
+        (probe,) = added.store.keys_under(str(vault / "probe.md"))
+        assert added.store.unresolved_links(probe) == ()
 
 
-def test_what_a_note_embeds_belongs_to_its_topics_but_not_to_itself(added: Engine) -> None:
-    result = added.research_note("Halvard.md", dry_run=True)
+def test_what_a_note_embeds_belongs_to_its_topics_but_not_to_itself(added: Citewell) -> None:
+    result = added.note("Halvard.md", dry_run=True)
     assert any("Captain Lund commanded" in topic.topic for topic in result.topics)
     assert all("[[Halvard]]" not in line for line in (result.diff or "").splitlines() if line.startswith("+"))
 
 
-def test_a_focus_leaves_what_has_to_do_with_it(added: Engine) -> None:
-    result = added.research_note("Halvard.md", focus="harbour dues", dry_run=True)
+def test_a_focus_leaves_what_has_to_do_with_it(added: Citewell) -> None:
+    result = added.note("Halvard.md", focus="harbour dues", dry_run=True)
     assert result.topics
     assert all("dues" in f"{topic.topic} {topic.context}".lower() for topic in result.topics)
 
 
 @pytest.mark.attack("V13")
-def test_twice_without_a_change_in_the_world_gives_the_same_bytes(added: Engine, vault: Path) -> None:
-    assert added.research_note("Halvard.md").changed
+def test_twice_without_a_change_in_the_world_gives_the_same_bytes(added: Citewell, vault: Path) -> None:
+    assert added.note("Halvard.md").changed
     first = (vault / "Halvard.md").read_bytes()
-    list(added.add(vault))
-    again = added.research_note("Halvard.md")
+    list(added.corpus.sync(vault))
+    again = added.note("Halvard.md")
     assert (again.changed, again.backup) == (False, None)
     assert (vault / "Halvard.md").read_bytes() == first
 
 
-def test_a_dry_run_tells_what_would_change_and_changes_nothing(added: Engine, vault: Path) -> None:
-    result = added.research_note("Halvard.md", dry_run=True)
+def test_a_dry_run_tells_what_would_change_and_changes_nothing(added: Citewell, vault: Path) -> None:
+    result = added.note("Halvard.md", dry_run=True)
     assert result.changed
     assert result.diff is not None
     assert "+## Research" in result.diff
@@ -294,21 +294,21 @@ def test_a_dry_run_tells_what_would_change_and_changes_nothing(added: Engine, va
     assert result.backup is None
 
 
-def test_undo_gives_the_note_back(added: Engine, vault: Path) -> None:
-    added.research_note("Halvard.md")
+def test_undo_gives_the_note_back(added: Citewell, vault: Path) -> None:
+    added.note("Halvard.md")
     assert added.undo_note("Halvard.md").changed
     assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
 
 
-def test_a_note_of_which_nothing_is_known_stays_as_it_is(added: Engine, vault: Path) -> None:
+def test_a_note_of_which_nothing_is_known_stays_as_it_is(added: Citewell, vault: Path) -> None:
     (vault / "Odd.md").write_text("# Quux\n\nZorblax flumphed 17 gribbles in Wexel.\n", "utf-8")
-    result = added.research_note("Odd.md")
+    result = added.note("Odd.md")
     assert (result.changed, result.preview) == (False, "")
     assert result.skipped
 
 
-def test_the_run_is_recorded_and_replayed_without_touching_the_note(added: Engine, vault: Path) -> None:
-    run_id = added.research_note("Halvard.md").run_id
+def test_the_run_is_recorded_and_replayed_without_touching_the_note(added: Citewell, vault: Path) -> None:
+    run_id = added.note("Halvard.md").run_id
     assert run_id is not None
     before = os.stat(vault / "Halvard.md")
     replayed = added.runs.replay(run_id)
@@ -319,21 +319,23 @@ def test_the_run_is_recorded_and_replayed_without_touching_the_note(added: Engin
     assert result.flow.holds
     assert result.citations
     for citation in result.citations:
-        (document,) = added.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+        (document,) = added.corpus.get(
+            f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+        ).documents
         assert document.text[citation.span.start : citation.span.end] == citation.quote
 
 
-def test_comparing_a_run_with_today_writes_nothing(added: Engine, vault: Path) -> None:
-    run_id = added.research_note("Halvard.md").run_id
+def test_comparing_a_run_with_today_writes_nothing(added: Citewell, vault: Path) -> None:
+    run_id = added.note("Halvard.md").run_id
     assert run_id is not None
     added.undo_note("Halvard.md")
     added.runs.diff(run_id, None)
     assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
 
 
-def test_plain_text_notes_are_researched_too(added: Engine, vault: Path) -> None:
+def test_plain_text_notes_are_researched_too(added: Citewell, vault: Path) -> None:
     (vault / "halvard.txt").write_text("How many passengers did the Halvard carry?\n", "utf-8")
-    assert added.research_note("halvard.txt").changed
+    assert added.note("halvard.txt").changed
     assert (
         (vault / "halvard.txt")
         .read_text("utf-8")
@@ -358,25 +360,25 @@ def test_plain_text_notes_are_researched_too(added: Engine, vault: Path) -> None
         "~root/x.md",
     ],
 )
-def test_nothing_outside_of_an_added_folder_is_touched(added: Engine, vault: Path, path: str) -> None:
+def test_nothing_outside_of_an_added_folder_is_touched(added: Citewell, vault: Path, path: str) -> None:
     (vault.parent / "outside.md").write_text("outside\n", "utf-8")
     (vault.parent / "vault-2").mkdir()
     (vault.parent / "vault-2" / "x.md").write_text("sibling\n", "utf-8")
     with pytest.raises((BadInput, NotFound)):
-        added.research_note(path)
+        added.note(path)
     with pytest.raises((BadInput, NotFound)):
-        added.research_note(str(vault.parent / "vault-2" / "x.md"))
+        added.note(str(vault.parent / "vault-2" / "x.md"))
     assert (vault.parent / "outside.md").read_text("utf-8") == "outside\n"
     assert (vault.parent / "vault-2" / "x.md").read_text("utf-8") == "sibling\n"
 
 
 @pytest.mark.attack("V2")
-def test_a_link_in_the_vault_is_refused_and_a_link_to_the_vault_is_not(added: Engine, vault: Path) -> None:
+def test_a_link_in_the_vault_is_refused_and_a_link_to_the_vault_is_not(added: Citewell, vault: Path) -> None:
     (vault / "link.md").symlink_to(vault / "Halvard.md")
     with pytest.raises(BadInput):
-        added.research_note("link.md")
+        added.note("link.md")
     (vault.parent / "shortcut").symlink_to(vault)
-    assert added.research_note(str(vault.parent / "shortcut" / "Halvard.md")).changed
+    assert added.note(str(vault.parent / "shortcut" / "Halvard.md")).changed
 
 
 @pytest.mark.attack("V12")
@@ -391,16 +393,16 @@ def test_a_link_in_the_vault_is_refused_and_a_link_to_the_vault_is_not(added: En
     ],
 )
 def test_what_is_no_note_is_refused(
-    added: Engine, vault: Path, name: str, content: bytes | None, error: type[CitewellError]
+    added: Citewell, vault: Path, name: str, content: bytes | None, error: type[CitewellError]
 ) -> None:
     if content is not None:
         (vault / name).write_bytes(content)
     with pytest.raises(error):
-        added.research_note(name)
+        added.note(name)
     assert added.runs.latest(1).runs == ()
 
 
-def test_a_run_from_elsewhere_cannot_name_a_folder_that_was_not_added(added: Engine, tmp_path: Path) -> None:
+def test_a_run_from_elsewhere_cannot_name_a_folder_that_was_not_added(added: Citewell, tmp_path: Path) -> None:
     """As an imported record could."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x.md").write_text("text of another\n", "utf-8")
@@ -422,7 +424,7 @@ def test_a_run_from_elsewhere_cannot_name_a_folder_that_was_not_added(added: Eng
 
 
 @pytest.mark.attack("V7")
-def test_a_note_that_changes_while_it_is_researched_is_left_alone(added: Engine, vault: Path) -> None:
+def test_a_note_that_changes_while_it_is_researched_is_left_alone(added: Citewell, vault: Path) -> None:
     edited = VAULT["Halvard.md"] + "\nA new thought.\n"
     run_id = added.start_note("Halvard.md")
     (vault / "Halvard.md").write_text(edited, "utf-8")
@@ -435,16 +437,16 @@ def test_a_note_that_changes_while_it_is_researched_is_left_alone(added: Engine,
         assert text == edited
 
 
-def test_what_the_user_wrote_into_the_section_outlives_the_next_one(added: Engine, vault: Path) -> None:
-    added.research_note("Halvard.md")
+def test_what_the_user_wrote_into_the_section_outlives_the_next_one(added: Citewell, vault: Path) -> None:
+    added.note("Halvard.md")
     path = vault / "Halvard.md"
     path.write_text(
         path.read_text("utf-8").replace("### Harbour dues\n", "### Harbour dues\n\nAsk Ada about salt.\n"), "utf-8"
     )
     (vault / "Ledger.md").write_text("# Harbour ledger\n\nHarbour dues of Fara rose to 13 crowns in 1894.\n", "utf-8")
-    list(added.add(vault))
+    list(added.corpus.sync(vault))
     assert added.search("ask Ada salt").results[0].note_path == "Halvard.md"
-    assert added.research_note("Halvard.md").changed
+    assert added.note("Halvard.md").changed
     text = path.read_text("utf-8")
     assert "13 crowns" in text
     assert "12 crowns" not in text
@@ -507,20 +509,20 @@ def obedient(*, topics: str | None = None, false: bool = True) -> Callable[[Mode
 
 
 @pytest.fixture
-def serving(tmp_path: Path, vault: Path) -> Iterator[Callable[..., tuple[Engine, ScriptedModelServer]]]:
-    opened: list[Engine] = []
+def serving(tmp_path: Path, vault: Path) -> Iterator[Callable[..., tuple[Citewell, ScriptedModelServer]]]:
+    opened: list[Citewell] = []
     servers: list[ScriptedModelServer] = []
 
     def serve(
         script: Callable[[ModelRequest], Reply] | list[Reply], **options: object
-    ) -> tuple[Engine, ScriptedModelServer]:
+    ) -> tuple[Citewell, ScriptedModelServer]:
         server = ScriptedModelServer(script)
         server.__enter__()
         servers.append(server)
         settings = Settings(tmp_path / "data", model="openai:test", model_base_url=server.base_url, **options)  # type: ignore[arg-type]
-        engine = Engine(settings)
+        engine = Citewell(settings)
         opened.append(engine)
-        list(engine.add(vault))
+        list(engine.corpus.sync(vault))
         return engine, server
 
     yield serve
@@ -533,10 +535,10 @@ def serving(tmp_path: Path, vault: Path) -> Iterator[Callable[..., tuple[Engine,
 @pytest.mark.attack("P4")
 @pytest.mark.attack("P10")
 def test_only_what_is_proven_is_written_and_nothing_in_it_acts(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     engine, server = serving(obedient())
-    result = engine.research_note("Halvard.md")
+    result = engine.note("Halvard.md")
     section = section_of(vault / "Halvard.md")
     assert "- Harbour dues of Fara rose to 12 crowns in 1893. — [[Ledger]]" in section
     assert "900" not in section
@@ -547,7 +549,7 @@ def test_only_what_is_proven_is_written_and_nothing_in_it_acts(
 
 
 def test_what_a_model_says_twice_or_with_markup_is_read_once_and_plainly(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     def script(request: ModelRequest) -> Reply:
         if "Reply with one JSON array" in request.prompt:
@@ -558,7 +560,7 @@ def test_what_a_model_says_twice_or_with_markup_is_read_once_and_plainly(
         return says(f"## 1\n{dues} {dues}\n## 2\n{dues}\n")
 
     engine, _ = serving(script)
-    engine.research_note("Halvard.md")
+    engine.note("Halvard.md")
     section = section_of(vault / "Halvard.md")
     assert section.count("12 crowns") == 1
     assert "- Harbour dues of Fara rose to 12 crowns in 1893. — [[Ledger]]" in section
@@ -567,7 +569,7 @@ def test_what_a_model_says_twice_or_with_markup_is_read_once_and_plainly(
 @pytest.mark.parametrize(("depth", "most"), [("shallow", 3), ("deep", 3 + len(TOPICS))])
 @pytest.mark.parametrize("first", [json.dumps(TOPICS), "I cannot say."])
 def test_the_model_is_asked_no_more_often_than_promised(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], depth: str, most: int, first: str
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], depth: str, most: int, first: str
 ) -> None:
     """By the server's own log, also where the first reply has to be mended."""
     asked: list[ModelRequest] = []
@@ -577,21 +579,21 @@ def test_the_model_is_asked_no_more_often_than_promised(
         return says(first) if len(asked) == 1 else obedient()(request)
 
     engine, server = serving(script)
-    assert engine.research_note("Halvard.md", depth=depth).changed
+    assert engine.note("Halvard.md", depth=depth).changed
     assert 2 <= len(server.requests) <= most
 
 
-def estimates(engine: Engine, run_id: str) -> list[dict[str, Any]]:
+def estimates(engine: Citewell, run_id: str) -> list[dict[str, Any]]:
     made = [event.body for event in engine.runs.events(run_id) if event.kind == "decision_made"]
     return [body["data"] for body in made if body["name"] == "cost_estimated"]
 
 
 @pytest.mark.parametrize(("depth", "calls"), [("shallow", 3), ("deep", 12)])
 def test_what_it_may_cost_at_most_is_told_before_a_model_is_asked(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], depth: str, calls: int
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], depth: str, calls: int
 ) -> None:
     engine, _ = serving(obedient(), prices="openai:test=1000/1000")
-    run_id = engine.start_note("Halvard.md", depth=depth, max_cost_usd=500.0)  # type: ignore[arg-type]
+    run_id = engine.start_note("Halvard.md", depth=depth, max_cost=500.0)  # type: ignore[arg-type]
     engine.runs.wait(run_id)
     (told,) = estimates(engine, run_id)
     assert (told["calls"], told["max_cost_usd"]) == (calls, 500.0)
@@ -602,10 +604,10 @@ def test_what_it_may_cost_at_most_is_told_before_a_model_is_asked(
 
 
 def test_at_the_ceiling_passages_are_quoted_and_nothing_is_spent(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     engine, server = serving(obedient(), prices="openai:test=1000/1000")
-    result = engine.research_note("Halvard.md", max_cost_usd=0.01)
+    result = engine.note("Halvard.md", max_cost=0.01)
     assert server.requests == []
     assert result.changed
     assert "“Harbour dues of Fara rose to 12 crowns in 1893.” — [[Ledger]]" in section_of(vault / "Halvard.md")
@@ -613,24 +615,24 @@ def test_at_the_ceiling_passages_are_quoted_and_nothing_is_spent(
 
 def test_a_ceiling_without_a_price_does_not_start(tmp_path: Path, vault: Path) -> None:
     model = "openai:nobody-knows-this"
-    engine = Engine(Settings(tmp_path / "data", model=model, model_base_url="https://models.example/v1"))
-    list(engine.add(vault))
+    engine = Citewell(Settings(tmp_path / "data", model=model, model_base_url="https://models.example/v1"))
+    list(engine.corpus.sync(vault))
     with pytest.raises(BadInput, match=f"price of {model} is not known"):
-        engine.research_note("Halvard.md", max_cost_usd=1.0)
+        engine.note("Halvard.md", max_cost=1.0)
     assert engine.runs.latest(10).runs == ()
     engine.close()
     assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
 
 
 def test_a_log_has_calls_searches_steps_and_failures_but_nothing_of_the_note(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], caplog: pytest.LogCaptureFixture
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(request: ModelRequest) -> Reply:
         return fails(500) if "## 2 " in request.prompt else obedient()(request)
 
     engine, _ = serving(script)
     with caplog.at_level("DEBUG", logger="citewell.runner"):
-        engine.research_note("Halvard.md", depth="deep")
+        engine.note("Halvard.md", depth="deep")
     told = {level: [one.message for one in caplog.records if one.levelname == level] for level in LEVELS}
     assert "asking openai:test to topics" in told["INFO"]
     assert any(one.startswith("searching by ") for one in told["INFO"])
@@ -642,26 +644,26 @@ def test_a_log_has_calls_searches_steps_and_failures_but_nothing_of_the_note(
 
 
 def test_topics_that_cannot_be_read_twice_are_an_error_and_leave_the_note(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     engine, server = serving(obedient(topics="no JSON here"))
     with pytest.raises(WorkFailed, match="topics could not be read"):
-        engine.research_note("Halvard.md")
+        engine.note("Halvard.md")
     assert len(server.requests) == 2
     assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
 
 
 def test_a_model_that_is_not_there_is_unavailable_and_leaves_the_note(tmp_path: Path, vault: Path) -> None:
-    engine = Engine(Settings(tmp_path / "data", model="openai:test", model_base_url=refused_url()))
-    list(engine.add(vault))
+    engine = Citewell(Settings(tmp_path / "data", model="openai:test", model_base_url=refused_url()))
+    list(engine.corpus.sync(vault))
     with pytest.raises(Unavailable):
-        engine.research_note("Halvard.md")
+        engine.note("Halvard.md")
     assert (vault / "Halvard.md").read_text("utf-8") == VAULT["Halvard.md"]
     engine.close()
 
 
 def test_a_topic_whose_writing_fails_is_skipped_and_told(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     def script(request: ModelRequest) -> Reply:
         if "## 2 claim" in request.prompt:
@@ -669,7 +671,7 @@ def test_a_topic_whose_writing_fails_is_skipped_and_told(
         return obedient(false=False)(request)
 
     engine, _ = serving(script)
-    result = engine.research_note("Halvard.md", depth="deep")
+    result = engine.note("Halvard.md", depth="deep")
     assert result.changed
     assert "topic_failed" in result.warnings
     assert any("Halvard passengers" in one for one in result.skipped)
@@ -677,7 +679,7 @@ def test_a_topic_whose_writing_fails_is_skipped_and_told(
 
 @pytest.mark.attack("P5")
 def test_a_false_sentence_that_got_into_a_section_is_evidence_for_nothing(
-    serving: Callable[..., tuple[Engine, ScriptedModelServer]], vault: Path
+    serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     """A model's sentence that its passage seems to prove, and that is wrong: nobody ever meets it again."""
     planted = "Captain Lund commanded the Halvard for 11 years and never lost a man"
@@ -688,18 +690,18 @@ def test_a_false_sentence_that_got_into_a_section_is_evidence_for_nothing(
         return says(f"## 1\n{planted} {mark_of(request, 'never lost a man')}.\n")
 
     engine, _ = serving(script)
-    assert engine.research_note("Ledger.md").changed
+    assert engine.note("Ledger.md").changed
     assert planted in (vault / "Ledger.md").read_text("utf-8")
     # The source is gone and was wrong; the sentence stands in the section alone.
     (vault / "Lund.md").unlink()
-    list(engine.add(vault))
+    list(engine.corpus.sync(vault))
     question = "Did Captain Lund ever lose a man?"
     assert all("never lost" not in row.text for row in engine.search(question, limit=20, max_chars=4_000).results)
-    answer = engine.runs.wait(engine.start_research(question))
+    answer = engine.runs.wait(engine.start(question))
     assert "never lost" not in answer.answer
     engine.settings = replace(engine.settings, model="extractive")
-    other = Engine(Settings(engine.settings.data_dir))
+    other = Citewell(Settings(engine.settings.data_dir))
     for note in ("Halvard.md", "Crew.md"):
-        other.research_note(note)
+        other.note(note)
         assert "never lost" not in (vault / note).read_text("utf-8")
     other.close()

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.policy import NotPermitted, Permission
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -27,7 +27,7 @@ LIGHT = (
     "Quuxington owes the harbour office an apology.\n"
 )
 OTHER = "# Paint\n\nThe Halvard light was painted red in 1902 by the harbour office.\n"
-OpenEngine = Callable[..., Engine]
+OpenEngine = Callable[..., Citewell]
 
 
 @pytest.fixture
@@ -47,13 +47,13 @@ def vault(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(tmp_path: Path, vault: Path, net: Internet) -> Iterator[OpenEngine]:
-    engines: list[Engine] = []
+    engines: list[Citewell] = []
 
-    def opening(**settings: Any) -> Engine:
+    def opening(**settings: Any) -> Citewell:
         chosen = {**net.settings, "judge": "off", **settings}
-        engine = Engine(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
+        engine = Citewell(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
         engines.append(engine)
-        list(engine.add(vault))
+        list(engine.corpus.sync(vault))
         return engine
 
     yield opening
@@ -65,14 +65,14 @@ def section_of(path: Path) -> str:
     return path.read_text("utf-8").partition("## Research\n")[2]
 
 
-def run_of(engine: Engine, run_id: str | None) -> RunResult:
+def run_of(engine: Citewell, run_id: str | None) -> RunResult:
     assert run_id is not None
     return engine.runs.result(run_id)
 
 
 def test_a_deep_run_quotes_the_pages_it_has_read_and_links_them(opened: OpenEngine, vault: Path, net: Internet) -> None:
     engine = opened()
-    result = engine.research_note("Light.md", depth="deep")
+    result = engine.note("Light.md", depth="deep")
     section = section_of(vault / "Light.md")
     museum = net.url("museum.example", "/halvard")
     quoted = "The Halvard light was first lit in 1871 by the keeper Ada Lindqvist."
@@ -84,7 +84,9 @@ def test_a_deep_run_quotes_the_pages_it_has_read_and_links_them(opened: OpenEngi
     cited = {citation.source_key for citation in told.citations}
     assert any(key.startswith("web:online/museum.example") for key in cited)
     for citation in told.citations:
-        (view,) = engine.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+        (view,) = engine.corpus.get(
+            f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+        ).documents
         assert view.text[citation.span.start : citation.span.end] == citation.quote
     assert (vault / "Light.md").read_text("utf-8").startswith(LIGHT)
 
@@ -93,7 +95,7 @@ def test_a_shallow_run_offers_what_it_found_and_says_nothing_of_it(
     opened: OpenEngine, vault: Path, net: Internet
 ) -> None:
     engine = opened()
-    result = engine.research_note("Light.md")
+    result = engine.note("Light.md")
     section = section_of(vault / "Light.md")
     ferry = section.partition("### Ferry to Halvard")[2].partition("###")[0]
     assert (
@@ -111,7 +113,7 @@ def test_links_alone_are_a_section_too(opened: OpenEngine, vault: Path) -> None:
     (vault / "Paint.md").unlink()
     (vault / "Light.md").unlink()
     engine = opened()
-    result = engine.research_note("Tides.md")
+    result = engine.note("Tides.md")
     assert result.changed
     assert "Found on the web, not read: [Tides at Halvard](<" in section_of(vault / "Tides.md")
     assert run_of(engine, result.run_id).stop_reason == "no_evidence"
@@ -121,22 +123,22 @@ def test_links_alone_are_a_section_too(opened: OpenEngine, vault: Path) -> None:
 @pytest.mark.parametrize("depth", ["shallow", "deep"])
 def test_twice_without_a_change_in_the_world_gives_the_same_bytes(opened: OpenEngine, vault: Path, depth: str) -> None:
     engine = opened()
-    assert engine.research_note("Light.md", depth=depth).changed
+    assert engine.note("Light.md", depth=depth).changed
     first = (vault / "Light.md").read_bytes()
-    list(engine.add(vault))
-    assert not engine.research_note("Light.md", depth=depth).changed
+    list(engine.corpus.sync(vault))
+    assert not engine.note("Light.md", depth=depth).changed
     assert (vault / "Light.md").read_bytes() == first
 
 
 def test_a_dry_run_shows_the_links_and_writes_nothing(opened: OpenEngine, vault: Path) -> None:
-    result = opened().research_note("Light.md", depth="deep", dry_run=True)
+    result = opened().note("Light.md", depth="deep", dry_run=True)
     assert "museum.example" in (result.diff or "")
     assert (vault / "Light.md").read_text("utf-8") == LIGHT
 
 
 def test_without_a_provider_nothing_leaves(opened: OpenEngine, vault: Path, net: Internet) -> None:
     engine = opened(search="")
-    result = engine.research_note("Light.md", depth="deep")
+    result = engine.note("Light.md", depth="deep")
     assert net.origin.asked == []
     assert "http" not in section_of(vault / "Light.md")
     assert engine.runs.egress(result.run_id or "").entries == ()
@@ -167,7 +169,7 @@ def test_only_headings_and_questions_leave(opened: OpenEngine, vault: Path, net:
     engine = opened()
     shown = engine.preview_note("Light.md", depth="deep")
     assert net.origin.asked == []
-    result = engine.research_note("Light.md", depth="deep")
+    result = engine.note("Light.md", depth="deep")
     for private in ("xyzzy", "stair", "quux", "savings", "84", "sk-proj", "painted", "pier", "diagnosis", "berg"):
         assert private not in left_for(net)
     assert sorted(net.searched) == sorted(shown.queries)
@@ -180,7 +182,7 @@ def test_what_a_note_states_leaves_on_request_only(opened: OpenEngine, vault: Pa
     private_note(vault)
     engine = opened()
     shown = engine.preview_note("Light.md", claims=True)
-    result = engine.research_note("Light.md", claims=True)
+    result = engine.note("Light.md", claims=True)
     assert sorted(net.searched) == sorted(shown.queries)
     assert " ".join(PIER.split()[:12]) in net.searched
     assert any("diagnosis" in query for query in net.searched)
@@ -205,13 +207,13 @@ def test_the_policy_asks_about_exactly_what_would_be_sent(opened: OpenEngine, va
         return True
 
     engine.approve = approve
-    engine.research_note("Light.md", depth="deep", dry_run=True)
+    engine.note("Light.md", depth="deep", dry_run=True)
     (what,) = asked
     assert set(net.searched) <= set(re.findall("“([^”]+)”", what))
     assert "diagnosis" not in left_for(net) + what.lower()
     (vault / "Light.md").write_text("Xyzzyplugh keeps 3 spare keys under the third stair of 1911.\n", "utf-8")
     (vault / "Light.md").rename(vault / "I.md")
-    engine.research_note("I.md", dry_run=True)
+    engine.note("I.md", dry_run=True)
     assert len(asked) == 1
 
 
@@ -222,7 +224,7 @@ def test_no_words_of_a_model_are_sent_to_the_web(opened: OpenEngine, vault: Path
         engine = opened(model="openai:test", model_base_url=server.base_url)
         private_note(vault)
         shown = engine.preview_note("Light.md")
-        engine.research_note("Light.md", dry_run=True)
+        engine.note("Light.md", dry_run=True)
     assert net.searched
     assert set(net.searched) <= set(shown.queries)
     assert "f32" not in left_for(net)
@@ -230,7 +232,7 @@ def test_no_words_of_a_model_are_sent_to_the_web(opened: OpenEngine, vault: Path
 
 def test_everything_that_left_is_in_the_ledger(opened: OpenEngine, net: Internet) -> None:
     engine = opened()
-    result = engine.research_note("Light.md", depth="deep")
+    result = engine.note("Light.md", depth="deep")
     entries = engine.runs.egress(result.run_id or "").entries
     assert len([one for one in entries if one.kind == "search"]) == len(net.searched) > 0
     assert len([one for one in entries if one.kind == "page"]) == len(net.read_pages()) > 0
@@ -239,10 +241,10 @@ def test_everything_that_left_is_in_the_ledger(opened: OpenEngine, net: Internet
 def test_what_a_policy_forbids_is_not_asked_and_the_vault_still_is(
     opened: OpenEngine, vault: Path, net: Internet
 ) -> None:
-    assert opened(policy_external_data_request="deny").research_note("Light.md", depth="deep").changed
+    assert opened(policy_external_data_request="deny").note("Light.md", depth="deep").changed
     assert "[[Paint]]" in section_of(vault / "Light.md")
     with pytest.raises(NotPermitted):
-        opened(policy_external_data_request="ask").research_note("Light.md")
+        opened(policy_external_data_request="ask").note("Light.md")
     assert net.origin.asked == []
 
 
@@ -250,11 +252,11 @@ def test_what_a_policy_forbids_is_not_asked_and_the_vault_still_is(
 
 
 def test_a_dead_provider_costs_itself_only(opened: OpenEngine, vault: Path) -> None:
-    dead = opened(searxng_url="http://127.0.0.1:9").research_note("Light.md", depth="deep")
+    dead = opened(searxng_url="http://127.0.0.1:9").note("Light.md", depth="deep")
     assert "[[Paint]]" in section_of(vault / "Light.md")
     assert "search_failed" in dead.warnings
     assert sum(one.startswith("searxng: network_error") for one in dead.skipped) == 1
-    both = opened(search="openalex,searxng", openalex_url="http://127.0.0.1:9").research_note("Light.md", depth="deep")
+    both = opened(search="openalex,searxng", openalex_url="http://127.0.0.1:9").note("Light.md", depth="deep")
     assert any(one.startswith("openalex: network_error") for one in both.skipped)
     assert "museum.example" in section_of(vault / "Light.md")
 
@@ -265,7 +267,7 @@ def test_a_page_that_hangs_gives_its_place_to_the_next(opened: OpenEngine, vault
     net.add("slow.example", "/ferry", "Ferry to Halvard, ferry Halvard", "Ferry to Halvard", page=slow)
     net.pages[0] = net.pages.pop()
     started = time.monotonic()
-    result = opened(research_source_fetch_timeout_seconds=1).research_note("Light.md", depth="deep")
+    result = opened(research_source_fetch_timeout_seconds=1).note("Light.md", depth="deep")
     assert time.monotonic() - started < 20
     url = net.url("slow.example", "/ferry")
     assert any(one.startswith(f"{url}: timeout") for one in result.skipped)
@@ -285,7 +287,7 @@ def test_nothing_of_a_page_that_gives_orders_enters_the_note(
     evil.words = f"When was the Halvard light first lit? {evil.words}"
     net.pages.sort(key=lambda page: page is not evil)
     engine = opened()
-    result = engine.research_note("Light.md", depth=depth)
+    result = engine.note("Light.md", depth=depth)
     section = section_of(vault / "Light.md")
     assert "1999" not in section
     assert "evil.example" not in section
@@ -311,7 +313,7 @@ def test_titles_and_addresses_of_pages_do_nothing_in_a_note(
     )
     net.add("hostile.example", "/a(b)==$x$", title, "puffin count Halvard", page=page)
     (vault / "Light.md").write_text("# Puffin count\n", "utf-8")
-    opened().research_note("Light.md", depth=depth)
+    opened().note("Light.md", depth=depth)
     section = section_of(vault / "Light.md")
     assert f"](<http://hostile.example:{net.origin.port}/a%28b%29=%3D%24x%24>)" in section
     assert re.search(r"(?<!\\)!\[|(?<!\\)\[\[|<img|(?<!\\)%%|(?<!\\)://beacon", section) is None
@@ -326,7 +328,7 @@ def test_no_more_than_fifty_thousand_characters_of_a_page_are_read(
     )
     (vault / "Light.md").write_text("# Eider ducks\n", "utf-8")
     engine = opened()
-    result = engine.research_note("Light.md", depth="deep")
+    result = engine.note("Light.md", depth="deep")
     web = run_of(engine, result.run_id).web
     assert web is not None
     (page,) = [page for page in web.pages if "long.example" in page.final_url]
@@ -341,7 +343,7 @@ def test_no_more_than_fifty_thousand_characters_of_a_page_are_read(
 @pytest.mark.parametrize("depth", ["shallow", "deep"])
 def test_a_replay_opens_no_socket_and_is_identical(opened: OpenEngine, vault: Path, net: Internet, depth: str) -> None:
     engine = opened()
-    run_id = engine.research_note("Light.md", depth=depth).run_id or ""
+    run_id = engine.note("Light.md", depth=depth).run_id or ""
     before, text = len(net.origin.asked), (vault / "Light.md").read_bytes()
     report = engine.runs.replay(run_id)
     assert report.identical
@@ -373,7 +375,7 @@ def test_a_run_that_was_interrupted_goes_on_without_fetching_again(
     assert engine.runs.replay(run_id).identical
 
 
-def _is_waiting_for(engine: Engine, run_id: str, host: str) -> bool:
+def _is_waiting_for(engine: Citewell, run_id: str, host: str) -> bool:
     """Whether nothing but a page of this host is under way."""
     asked: dict[str, str] = {}
     for event in engine.runs.events(run_id):
@@ -410,7 +412,7 @@ def test_a_model_writes_from_pages_and_is_asked_no_more_often(
 
     with ScriptedModelServer(script) as server:
         engine = opened(model="openai:test", model_base_url=server.base_url)
-        assert engine.research_note("Light.md", depth=depth).changed
+        assert engine.note("Light.md", depth=depth).changed
         assert 2 <= len(server.requests) <= most
         # Snippets and titles of what was not read are no evidence for a model either.
         shown = " ".join(request.prompt for request in server.requests)

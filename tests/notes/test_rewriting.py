@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from citewell.app import SystemClock
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.notes.disk import Disk
 from citewell.notes.files import NotePlace, read_note
 from citewell.notes.rewriting import BACKUPS_KEPT, NoteRewriter
+from citewell.parts import SystemClock
 
 HERE = Path(__file__).parent
 OLD = "# Halvard\n\nShe sailed in 1893.\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput, NotFound
 from citewell.domain.queries import Filters
 from citewell.domain.topics import EntityMap
+from citewell.engine import Citewell
 from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {
@@ -33,8 +33,8 @@ def counts(found: EntityMap) -> dict[str, int]:
 @pytest.mark.parametrize(
     "name", ["Maëlle Kervadec", "maelle kervadec", "MAE", "@mkerv", "mkerv", "our bookkeeper", "Kervadec"]
 )
-def test_every_name_of_a_person_leads_to_the_same_map(corpus: Engine, name: str) -> None:
-    found = corpus.entity_map(name)
+def test_every_name_of_a_person_leads_to_the_same_map(corpus: Citewell, name: str) -> None:
+    found = corpus.corpus.entity_map(name)
     assert (found.status, found.name, found.kind) == ("found", "Maëlle Kervadec", "person")
     assert counts(found) == {
         "note:vault/people/maëlle-kervadec": 2,  # its aliases are text of the note
@@ -43,8 +43,8 @@ def test_every_name_of_a_person_leads_to_the_same_map(corpus: Engine, name: str)
     }
 
 
-def test_aliases_say_where_they_come_from(corpus: Engine) -> None:
-    found = corpus.entity_map("Maëlle Kervadec")
+def test_aliases_say_where_they_come_from(corpus: Citewell) -> None:
+    found = corpus.corpus.entity_map("Maëlle Kervadec")
     owner = "note:vault/people/maëlle-kervadec"
     assert {(alias.name, alias.origin, alias.source_key) for alias in found.aliases} >= {
         ("Mae", "front_matter", owner),
@@ -53,77 +53,77 @@ def test_aliases_say_where_they_come_from(corpus: Engine) -> None:
     }
 
 
-def test_the_first_mention_is_an_exact_span(corpus: Engine) -> None:
-    found = corpus.entity_map("mkerv")
+def test_the_first_mention_is_an_exact_span(corpus: Citewell) -> None:
+    found = corpus.corpus.entity_map("mkerv")
     for document in found.documents:
         if document.first is None:
             assert document.count == 0
             continue
         lookup = f"{document.source_key}@{document.first.content_hash}"
-        (view,) = corpus.get([lookup], content_mode="full").documents
+        (view,) = corpus.corpus.get(lookup, content_mode="full").documents
         assert view.text[document.first.start : document.first.end] == document.written
     (co_op,) = [document for document in found.documents if document.source_key == "note:vault/co-op"]
     assert co_op.written == "MAELLE KERVADEC"
 
 
-def test_a_name_that_means_two_people_lists_both_and_chooses_neither(corpus: Engine) -> None:
+def test_a_name_that_means_two_people_lists_both_and_chooses_neither(corpus: Citewell) -> None:
     for name in ("Ewan Ross", "ewan", "Ross"):
-        found = corpus.entity_map(name)
+        found = corpus.corpus.entity_map(name)
         assert (found.status, found.documents) == ("ambiguous", ())
         assert [(one.name, one.kind) for one in found.candidates] == [
             ("Ewan Ross (Dunmarrow)", "person"),
             ("Ewan Ross (slater)", "person"),
         ]
-    chosen = corpus.entity_map("Ewan Ross (slater)")
+    chosen = corpus.corpus.entity_map("Ewan Ross (slater)")
     assert (chosen.status, chosen.name) == ("found", "Ewan Ross (slater)")
-    by_key = corpus.entity_map(found.candidates[0].source_key)
+    by_key = corpus.corpus.entity_map(found.candidates[0].source_key)
     assert (by_key.status, by_key.name) == ("found", "Ewan Ross (Dunmarrow)")
     assert "note:vault/diary" not in counts(by_key)  # which of the two was met, nobody can tell
 
 
-def test_an_abbreviation_stands_for_its_long_form(corpus: Engine) -> None:
-    found = corpus.entity_map("sce")
+def test_an_abbreviation_stands_for_its_long_form(corpus: Citewell) -> None:
+    found = corpus.corpus.entity_map("sce")
     assert (found.name, counts(found)) == ("Skelday Community Energy", {"note:vault/co-op": 3})
     assert [(alias.name, alias.origin) for alias in found.aliases] == [("SCE", "abbreviation")]
 
 
-def test_an_abbreviation_of_two_things_is_ambiguous(engine: Engine, vault: Write, add_path: AddPath) -> None:
+def test_an_abbreviation_of_two_things_is_ambiguous(engine: Citewell, vault: Write, add_path: AddPath) -> None:
     add_path(vault({"a.md": "Skelday Community Energy (SCE) met.", "b.md": "A Sea Care Exchange (SCE) opened."}))
-    found = engine.entity_map("SCE")
+    found = engine.corpus.entity_map("SCE")
     assert (found.status, [one.name for one in found.candidates]) == (
         *("ambiguous", ["Sea Care Exchange", "Skelday Community Energy"]),
     )
 
 
-def test_a_name_without_a_document_of_its_own_is_found_in_the_texts(corpus: Engine) -> None:
-    found = corpus.entity_map("Kirkhaven")
+def test_a_name_without_a_document_of_its_own_is_found_in_the_texts(corpus: Citewell) -> None:
+    found = corpus.corpus.entity_map("Kirkhaven")
     assert (found.name, found.aliases) == ("Kirkhaven", ())
     assert counts(found) == {"note:vault/letter": 2, "note:vault/diary": 1}
     assert ("Femi Oyelaran", "person", 1) in {(one.name, one.kind, one.documents) for one in found.cooccurring}
 
 
-def test_names_in_other_scripts_are_resolved_counted_and_placed(corpus: Engine) -> None:
-    person = corpus.entity_map("小李")
+def test_names_in_other_scripts_are_resolved_counted_and_placed(corpus: Citewell) -> None:
+    person = corpus.corpus.entity_map("小李")
     assert (person.name, person.kind, counts(person)) == (
         *("李明", "person", {"note:vault/人/李明": 1, "note:vault/日记": 2}),
     )
-    assert corpus.entity_map("анна петрова").kind == "person"
-    assert counts(corpus.entity_map("Анна Петрова")) == {"note:vault/люди/анна": 1, "note:vault/письмо": 1}
+    assert corpus.corpus.entity_map("анна петрова").kind == "person"
+    assert counts(corpus.corpus.entity_map("Анна Петрова")) == {"note:vault/люди/анна": 1, "note:vault/письмо": 1}
 
 
-def test_the_name_of_a_file_is_a_name_too(engine: Engine, vault: Write, add_path: AddPath) -> None:
+def test_the_name_of_a_file_is_a_name_too(engine: Citewell, vault: Write, add_path: AddPath) -> None:
     add_path(vault({"tw.md": "# Tidewick\nAn open gauge.", "b.md": "We built Tidewick in May."}))
-    found = engine.entity_map("tw")
+    found = engine.corpus.entity_map("tw")
     assert (found.name, [alias.name for alias in found.aliases]) == ("tw", ["Tidewick"])
     assert counts(found) == {"note:vault/tw": 1, "note:vault/b": 1}
 
 
-def test_filters_and_limits_hold(corpus: Engine) -> None:
-    only = corpus.entity_map("Kirkhaven", filters=Filters(only=("Letter.md",)))
+def test_filters_and_limits_hold(corpus: Citewell) -> None:
+    only = corpus.corpus.entity_map("Kirkhaven", filters=Filters(only=("Letter.md",)))
     assert list(counts(only)) == ["note:vault/letter"]
-    assert len(corpus.entity_map("Kirkhaven", limit=1).documents) == 1
+    assert len(corpus.corpus.entity_map("Kirkhaven", limit=1).documents) == 1
     with pytest.raises(BadInput):
-        corpus.entity_map("Kirkhaven", limit=0)
+        corpus.corpus.entity_map("Kirkhaven", limit=0)
 
 
 @pytest.mark.parametrize(
@@ -134,29 +134,29 @@ def test_filters_and_limits_hold(corpus: Engine) -> None:
         ("Femmi Oyelarran", "femi oyelaran"),
     ],
 )
-def test_an_unknown_name_is_not_found_and_near_ones_are_named(corpus: Engine, name: str, hint: str) -> None:
+def test_an_unknown_name_is_not_found_and_near_ones_are_named(corpus: Citewell, name: str, hint: str) -> None:
     with pytest.raises(NotFound) as caught:
-        corpus.entity_map(name)
+        corpus.corpus.entity_map(name)
     assert hint in caught.value.fix
 
 
-def test_a_word_that_names_nothing_is_not_made_into_an_entity(corpus: Engine) -> None:
+def test_a_word_that_names_nothing_is_not_made_into_an_entity(corpus: Citewell) -> None:
     with pytest.raises(NotFound, match="occurs in the corpus, but nothing there shows that it is a name"):
-        corpus.entity_map("lamp")
+        corpus.corpus.entity_map("lamp")
     with pytest.raises(NotFound):
-        corpus.entity_map("zirconium")
+        corpus.corpus.entity_map("zirconium")
     for empty in ("", "  ", "@", "…", "Ab " * 500):
         with pytest.raises(BadInput):
-            corpus.entity_map(empty)
+            corpus.corpus.entity_map(empty)
 
 
-def test_an_empty_corpus_knows_no_name(engine: Engine) -> None:
+def test_an_empty_corpus_knows_no_name(engine: Citewell) -> None:
     with pytest.raises(NotFound):
-        engine.entity_map("Kirkhaven")
+        engine.corpus.entity_map("Kirkhaven")
 
 
 def test_words_that_only_another_language_stems_alike_hide_no_mention(
-    engine: Engine, vault: Write, add_path: AddPath
+    engine: Citewell, vault: Write, add_path: AddPath
 ) -> None:
     """A French note makes "git" a stem of Gitea; the notes on git must not crowd out those that name Gitea."""
     notes: dict[str, str | bytes] = {f"git {n}.md": "git git git. We use git for it, and git again." for n in range(30)}
@@ -170,6 +170,6 @@ def test_words_that_only_another_language_stems_alike_hide_no_mention(
         "Ops.md": f"{filler}A move to Gitea is due.",
     }
     add_path(vault(notes))
-    found = engine.entity_map("Gitea")
+    found = engine.corpus.entity_map("Gitea")
     assert counts(found) == {"note:vault/hosting": 1, "note:vault/ops": 1}
     assert found.matching_documents == 2

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.packs import ResearchPack
+from citewell.engine import Citewell
 from citewell.evals.sample import sample_corpus
 from citewell.settings import Settings
 
@@ -37,9 +37,9 @@ QUESTIONS = {
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = Engine(Settings(data_dir=tmp_path_factory.mktemp("golden")))
-    for _ in opened.add(sample_corpus(), collection="skelday"):
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Citewell]:
+    opened = Citewell(Settings(data_dir=tmp_path_factory.mktemp("golden")))
+    for _ in opened.corpus.sync(sample_corpus(), collection="skelday"):
         pass
     yield opened
     opened.close()
@@ -83,8 +83,8 @@ def _concept(name: str, role: str, required: bool) -> str:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_a_pack_is_as_it_was_reviewed(sample: Engine, name: str, request: pytest.FixtureRequest) -> None:
-    found = outline(sample.research_pack(QUESTIONS[name]))
+def test_a_pack_is_as_it_was_reviewed(sample: Citewell, name: str, request: pytest.FixtureRequest) -> None:
+    found = outline(sample.pack(QUESTIONS[name]))
     path = GOLDEN / f"{name}.json"
     if request.config.getoption("--write-golden"):
         path.parent.mkdir(exist_ok=True)

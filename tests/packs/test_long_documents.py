@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.app import Engine, PackOptions
+from citewell.engine import Citewell
 from citewell.retrieval.rows import LOOK_THROUGH
 
 DAY = "The harbour was quiet, the tide was low and nobody came to the pier all day.\n\n"
@@ -20,38 +20,36 @@ NOTES: dict[str, str | bytes] = {
 }
 OPENING = "A record of one hundred years of weather."
 LATE = "The gudgeon was replaced with bronze."
-SMALL = PackOptions(limit=2, max_chars_per_doc=500)
+SMALL: dict[str, int] = {"limit": 2, "max_chars_per_doc": 500}
 KEY = "note:vault/zorbavoe-chronicle"
 
 
-def test_a_question_that_only_names_a_long_document_shows_its_opening(corpus: Engine) -> None:
+def test_a_question_that_only_names_a_long_document_shows_its_opening(corpus: Citewell) -> None:
     assert OPENING in corpus.search("Zorbavoe chronicle", max_chars=500).results[0].text
-    assert OPENING in corpus.research_pack("What is the Zorbavoe chronicle?", options=SMALL).evidence[0].text
+    assert OPENING in corpus.pack("What is the Zorbavoe chronicle?", **SMALL).evidence[0].text
 
 
-def test_a_question_with_more_to_it_shows_the_late_place(corpus: Engine) -> None:
+def test_a_question_with_more_to_it_shows_the_late_place(corpus: Citewell) -> None:
     assert LATE in corpus.search("gudgeon", max_chars=500).results[0].text
-    row = corpus.research_pack("What was the gudgeon replaced with in the Zorbavoe chronicle?", options=SMALL).evidence[
-        0
-    ]
+    row = corpus.pack("What was the gudgeon replaced with in the Zorbavoe chronicle?", **SMALL).evidence[0]
     assert LATE in row.text
     assert ("heading", "Repairs") in [(one.kind, one.text) for one in row.context] or "## Repairs" in row.text
 
 
-def test_a_document_that_no_query_ranked_shows_its_late_place_too(corpus: Engine) -> None:
-    (view,) = corpus.get([KEY], query="gudgeon bronze", max_chars=500).documents
+def test_a_document_that_no_query_ranked_shows_its_late_place_too(corpus: Citewell) -> None:
+    (view,) = corpus.corpus.get(KEY, query="gudgeon bronze", max_chars=500).documents
     assert LATE in view.text
-    tagged = corpus.research_pack("annals gudgeon", options=SMALL).exact_tag_evidence
+    tagged = corpus.pack("annals gudgeon", **SMALL).exact_tag_evidence
     assert [LATE in row.text for row in tagged] == [True]
 
 
-def test_without_a_question_the_opening_is_shown(corpus: Engine) -> None:
-    (view,) = corpus.get([KEY], max_chars=500).documents
+def test_without_a_question_the_opening_is_shown(corpus: Citewell) -> None:
+    (view,) = corpus.corpus.get(KEY, max_chars=500).documents
     assert OPENING in view.text
 
 
 @pytest.mark.parametrize("query", [None, "gudgeon"])
-def test_as_much_is_shown_as_was_asked_for(corpus: Engine, query: str | None) -> None:
+def test_as_much_is_shown_as_was_asked_for(corpus: Citewell, query: str | None) -> None:
     size = 2 * LOOK_THROUGH
-    (view,) = corpus.get([KEY], query=query, max_chars=size).documents
+    (view,) = corpus.corpus.get(KEY, query=query, max_chars=size).documents
     assert 0.9 * size < len(view.text) <= size

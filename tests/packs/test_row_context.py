@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.app import Engine, PackOptions
 from citewell.domain.documents import SectionView, Span
 from citewell.domain.events import RunEvent
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.flows.merge import merge_inspection
 from citewell.packs.rereading import given_rows, reread
 from citewell.retrieval.row_context import context_of
@@ -40,7 +40,7 @@ NOTES: dict[str, str | bytes] = {
     "Titles.md": f"Yard\n====\n\nHulls\n-----\n\n{'We painted the hull again today. ' * 200}\n\nThe gudgeon cracked.\n",
     "Prose.md": f"# Log\n\n{'It rained all day at sea. ' * 300}\n\nA cormorant landed on deck.\n",
 }
-SMALL = PackOptions(limit=3, max_chars_per_doc=300)
+SMALL: dict[str, int] = {"limit": 3, "max_chars_per_doc": 300}
 
 
 def row_of(rows: Iterable[EvidenceRow], title: str) -> EvidenceRow:
@@ -51,8 +51,8 @@ def context(row: EvidenceRow) -> list[tuple[str, str]]:
     return [(one.kind, one.text) for one in row.context]
 
 
-def test_a_table_cut_in_the_middle_has_its_header_lead_in_and_headings(corpus: Engine) -> None:
-    row = row_of(corpus.research_pack("fee in Zorbavoe", options=SMALL).evidence, "Fees")
+def test_a_table_cut_in_the_middle_has_its_header_lead_in_and_headings(corpus: Citewell) -> None:
+    row = row_of(corpus.pack("fee in Zorbavoe", **SMALL).evidence, "Fees")
     assert "Zorbavoe | 77" in row.text
     assert "Harbour |" not in row.text
     assert context(row) == [
@@ -63,14 +63,14 @@ def test_a_table_cut_in_the_middle_has_its_header_lead_in_and_headings(corpus: E
     ]
 
 
-def test_a_list_far_below_its_lead_in_has_it(corpus: Engine) -> None:
+def test_a_list_far_below_its_lead_in_has_it(corpus: Citewell) -> None:
     row = row_of(corpus.search("quadrant bearing", max_chars=300).results, "Refit")
     assert "Grease the quadrant bearing." in row.text
     lead = "The boat comes out of the water in March. Everyone must do all of this before the launch:"
     assert context(row) == [("heading", "Refit"), ("heading", "Spring work"), ("lead_in", lead)]
 
 
-def test_code_below_its_sentence_has_it_and_no_comment_is_a_heading(corpus: Engine) -> None:
+def test_code_below_its_sentence_has_it_and_no_comment_is_a_heading(corpus: Citewell) -> None:
     row = row_of(corpus.search("quench_valve", max_chars=300).results, "Bilge")
     assert "quench_valve()" in row.text
     assert context(row) == [
@@ -81,7 +81,7 @@ def test_code_below_its_sentence_has_it_and_no_comment_is_a_heading(corpus: Engi
     ]
 
 
-def test_prose_has_its_headings_only_and_what_the_window_shows_is_not_repeated(corpus: Engine) -> None:
+def test_prose_has_its_headings_only_and_what_the_window_shows_is_not_repeated(corpus: Citewell) -> None:
     assert context(row_of(corpus.search("cormorant", max_chars=300).results, "Prose")) == [("heading", "Log")]
     assert context(row_of(corpus.search("gudgeon", max_chars=300).results, "Titles")) == [
         ("heading", "Yard"),
@@ -91,25 +91,25 @@ def test_prose_has_its_headings_only_and_what_the_window_shows_is_not_repeated(c
 
 
 @pytest.mark.parametrize("question", ["fee in Zorbavoe", "quadrant bearing", "quench_valve", "gudgeon", "cormorant"])
-def test_every_context_is_an_exact_slice_above_its_row(corpus: Engine, question: str) -> None:
-    for row in corpus.research_pack(question, options=SMALL).evidence:
+def test_every_context_is_an_exact_slice_above_its_row(corpus: Citewell, question: str) -> None:
+    for row in corpus.pack(question, **SMALL).evidence:
         for one in row.context:
             assert one.span.content_hash == row.span.content_hash
-            assert corpus.corpus.slice(one.span.content_hash, one.span.start, one.span.end) == one.text
+            assert corpus.store.slice(one.span.content_hash, one.span.start, one.span.end) == one.text
             assert one.span.start < one.span.end <= row.span.start
 
 
-def test_a_pack_that_is_given_back_has_the_same_context(corpus: Engine) -> None:
-    pack = corpus.research_pack("fee in Zorbavoe", options=SMALL)
-    again = reread(corpus.corpus, pack.query_plan, given_rows(pack))
+def test_a_pack_that_is_given_back_has_the_same_context(corpus: Citewell) -> None:
+    pack = corpus.pack("fee in Zorbavoe", **SMALL)
+    again = reread(corpus.store, pack.query_plan, given_rows(pack))
     assert [row.context for row in again.evidence] == [row.context for row in pack.evidence]
     assert any(row.context for row in again.evidence)
 
 
-def test_a_wider_window_drops_the_context_it_shows(corpus: Engine) -> None:
-    pack = corpus.research_pack("quadrant bearing", options=SMALL)
+def test_a_wider_window_drops_the_context_it_shows(corpus: Citewell) -> None:
+    pack = corpus.pack("quadrant bearing", **SMALL)
     row = row_of(pack.evidence, "Refit")
-    (view,) = corpus.get([row.source_key], content_mode="full").documents
+    (view,) = corpus.corpus.get(row.source_key, content_mode="full").documents
     lead = row.context[-1].span.start
     wider = replace(view, text=view.text[lead : row.span.end], start=lead, end=row.span.end)
     widened = row_of(merge_inspection(pack, [wider]).evidence, "Refit")
@@ -117,9 +117,9 @@ def test_a_wider_window_drops_the_context_it_shows(corpus: Engine) -> None:
     assert context(widened) == [("heading", "Refit"), ("heading", "Spring work")]
 
 
-def test_a_run_records_it_and_replays_to_the_same_bytes(corpus: Engine) -> None:
+def test_a_run_records_it_and_replays_to_the_same_bytes(corpus: Citewell) -> None:
     async def asked() -> list[RunEvent | RunResult]:
-        return [event async for event in corpus.research("fee in Zorbavoe", options=SMALL)]
+        return [event async for event in corpus.stream("fee in Zorbavoe", **SMALL)]
 
     result = asyncio.run(asked())[-1]
     assert isinstance(result, RunResult)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.planning.exclusions import take_exclusions
 
 NOTES: dict[str, str | bytes] = {
@@ -34,12 +34,12 @@ def test_the_whole_of_what_is_excluded_is_taken_out(question: str, kept: str, ex
 
 
 @pytest.mark.parametrize("lead", ["but not", "without discussing", "except", "other than"])
-def test_a_search_puts_what_it_excludes_last(corpus: Engine, lead: str) -> None:
+def test_a_search_puts_what_it_excludes_last(corpus: Citewell, lead: str) -> None:
     rows = corpus.search(f"tide gauges {lead} pressure sensors").results
     assert rows[-1].note_path == "Pressure.md"
     assert "excluded:pressure sensors" in [signal.name for signal in rows[-1].signals]
     assert corpus.search("tide gauges").results[0].note_path == "Pressure.md"
 
 
-def test_a_search_leaves_out_what_it_excludes_by_name(corpus: Engine) -> None:
+def test_a_search_leaves_out_what_it_excludes_by_name(corpus: Citewell) -> None:
     assert "Tagged.md" not in [row.note_path for row in corpus.search("tide gauges not #draft").results]

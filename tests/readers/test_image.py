@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.documents import ReadDocument, Section
 from citewell.domain.errors import NoText, Unreadable
 from citewell.domain.library import AddReport
+from citewell.engine import Citewell
 from citewell.readers import image
 from citewell.readers.image import has_ocr, read_image
 from citewell.readers.kinds import Skip, detect
@@ -166,7 +166,7 @@ def test_the_recogniser_tells_nobody_and_leaves_nothing_behind(tmp_path: Path) -
 
 
 @needs_ocr
-def test_words_in_a_picture_are_found_in_the_corpus(vault: Write, add_path: AddPath, engine: Engine) -> None:
+def test_words_in_a_picture_are_found_in_the_corpus(vault: Write, add_path: AddPath, engine: Citewell) -> None:
     files: dict[str, str | bytes] = {
         "img/label.png": drawn("Natural hydraulic lime", "NHL 3.5 from Skelday"),
         "img/blank.png": drawn(" "),
@@ -179,7 +179,7 @@ def test_words_in_a_picture_are_found_in_the_corpus(vault: Write, add_path: AddP
     (row,) = engine.search("hydraulic lime").results
     assert (row.source_key, row.source_type, row.kind, row.role) == ("image:vault/img/label", "image", "source", "ocr")
     assert [section.role for section in row.sections] == ["ocr"]
-    related = engine.related("note:vault/note")
+    related = engine.corpus.related("note:vault/note")
     assert [(found.source_key, found.role) for found in related.related] == [("image:vault/img/label", "attachment")]
     assert [(file.path, file.reason) for file in related.attachments if not file.source_key] == [
         ("img/blank.png", "no text found in this image")

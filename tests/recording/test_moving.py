@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import SystemClock
 from citewell.database.sessions import Session
 from citewell.domain.errors import Unavailable
 from citewell.domain.events import Entry
 from citewell.domain.research_runs import ResearchRow
 from citewell.domain.runs import RunStatus, RunSummary
+from citewell.parts import SystemClock
 from citewell.recording.moving import Records, move_runs
 from citewell.recording.opening import open_records
 from citewell.recording.owners import lease_from, new_token

@@ -15,11 +15,11 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from citewell.app import SystemClock
 from citewell.database.postgres import PostgresSessions
 from citewell.domain.errors import StoreUnusable, Unavailable
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.runs import RunSummary
+from citewell.parts import SystemClock
 from citewell.recording.log import chained
 from citewell.recording.owners import lease_from, moved, new_token
 from citewell.recording.poller import RunPoller

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.app import Engine
 from citewell.briefs.planning import topics_of
+from citewell.engine import Citewell
 from citewell.reports import ResearchBrief, ResearchRun
 from citewell.settings import Settings
 from reports.test_report_runs import resolves
@@ -234,9 +233,11 @@ def test_headings_of_the_users_documents_are_never_sent_to_a_search_provider(
     tmp_path: Path, internet: Internet
 ) -> None:
     data = added(tmp_path, ALLOTMENT)
-    engine = Engine(Settings(data_dir=data, judge="off", embeddings="off", **internet.settings), resolve=internet.names)
+    engine = Citewell(
+        Settings(data_dir=data, judge="off", embeddings="off", **internet.settings), resolve=internet.names
+    )
     try:
-        service = engine.research_service()
+        service = engine.reports()
         run = service.wait(service.start(ResearchBrief(question=BROAD)))
         assert engine.runs.replay(run.run_id).identical
     finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.reports import ResearchBrief, ResearchRun
 from citewell.settings import Settings
 from reports.lighthouse import marked, plans
@@ -29,9 +29,9 @@ def internet() -> Iterator[Internet]:
 
 def report(tmp_path: Path, net: Internet, brief: Any = None, **settings: Any) -> ResearchRun:
     chosen = {**net.settings, "judge": "off", "embeddings": "off", **settings}
-    engine = Engine(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
+    engine = Citewell(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
     try:
-        service = engine.research_service()
+        service = engine.reports()
         run = service.wait(service.start(brief or ResearchBrief(question=QUESTION, credibility_floor=0.2)))
         assert engine.runs.replay(run.run_id).identical
         return run
@@ -69,8 +69,8 @@ def test_a_family_that_fails_is_skipped_and_named_and_the_others_stay(tmp_path: 
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "Light.md").write_text("# Light\n\nThe Halvard light was first lit in 1871 and burned colza oil.\n")
-    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="off"))
-    list(engine.add(notes))
+    engine = Citewell(Settings(data_dir=tmp_path / "data", embeddings="off"))
+    list(engine.corpus.sync(notes))
     engine.close()
     internet.is_down = True
     try:

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from citewell import Citewell
-from citewell.app import Engine
 from citewell.briefs import strategies
 from citewell.domain.answers import Citation, Draft, DraftSentence, PreparedSynthesis, Verification
 from citewell.domain.errors import BadInput, Conflict
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
+from citewell.engine import Citewell
 from citewell.reports import (
     BoundCitation,
     Brief,
@@ -179,8 +178,8 @@ def test_a_triage_of_ones_own_judges_what_comes_from_outside(tmp_path: Path) -> 
     brief = ResearchBrief(question="When was the Halvard light first lit?", credibility_floor=0.99)
     with loopback_internet() as net:
         settings = Settings(data_dir=tmp_path / "data", judge="off", embeddings="off", **net.settings)
-        engine = Engine(settings, resolve=net.names)
-        service = engine.research_service(strategies={"triage": Trusting()})
+        engine = Citewell(settings, resolve=net.names)
+        service = engine.reports(strategies={"triage": Trusting()})
         run = service.wait(service.start(brief))
         assert "1871" in claims(run)
         assert {one.reasons for one in run.credibility} == {("told by a friend",)}

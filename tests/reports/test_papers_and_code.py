@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.reports import ResearchBrief, ResearchRun
 from citewell.settings import Settings
 from support.origin import Names, Origin, Page
@@ -80,9 +80,9 @@ def report(tmp_path: Path, origin: Origin, brief: ResearchBrief) -> ResearchRun:
         "embeddings": "off",
     }
     names = Names({PAPERS: "127.0.0.1", CODE: "127.0.0.1", "127.0.0.1": "127.0.0.1"})
-    engine = Engine(Settings(data_dir=tmp_path / "data", **settings), resolve=names)
+    engine = Citewell(Settings(data_dir=tmp_path / "data", **settings), resolve=names)
     try:
-        service = engine.research_service()
+        service = engine.reports()
         run = service.wait(service.start(brief))
         assert engine.runs.replay(run.run_id).identical
         return run

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.app import Engine, PackOptions
 from citewell.corpus.store.vectors import VectorStore
 from citewell.database.sqlite import fetch_rows, fetch_value
 from citewell.domain.errors import Unavailable
 from citewell.domain.library import EncodeReport, VectorCoverage
 from citewell.domain.queries import Filters
+from citewell.engine import Citewell
 from citewell.models.embeddings import Embedder
 from citewell.retrieval.encoding import encode_corpus
 from citewell.settings import Settings
@@ -29,26 +29,26 @@ NOTES: dict[str, str | bytes] = {
 }
 
 
-def _engine(data: Path, embedder: Embedder | None = None, embeddings: str = "off") -> Engine:
+def _engine(data: Path, embedder: Embedder | None = None, embeddings: str = "off") -> Citewell:
     model = embedder or WordEmbedder()
-    return Engine(Settings(data_dir=data, embeddings=embeddings), SteadyClock(), lambda: model)
+    return Citewell(Settings(data_dir=data, embeddings=embeddings), SteadyClock(), lambda: model)
 
 
 @pytest.fixture
-def encoded(tmp_path: Path, vault: Write) -> Iterator[Engine]:
+def encoded(tmp_path: Path, vault: Write) -> Iterator[Citewell]:
     engine = _engine(tmp_path / "data")
     add(engine, vault(NOTES))
-    list(engine.encode())
+    list(engine.corpus.encode())
     yield engine
     engine.close()
 
 
-def _keys(engine: Engine, query: str, mode: str | None = None, **options: object) -> list[str]:
-    found = engine.search(query, mode=mode, **options)  # type: ignore[arg-type]
+def _keys(engine: Citewell, query: str, mode: str | None = None, **options: object) -> list[str]:
+    found = engine.search(query, mode=mode, **options)
     return [row.source_key for row in found.results]
 
 
-def test_meaning_finds_what_words_miss_and_says_so(encoded: Engine) -> None:
+def test_meaning_finds_what_words_miss_and_says_so(encoded: Citewell) -> None:
     assert _keys(encoded, "cars and tyres of automobile", "semantic")[0] == "note:vault/garage"
     assert "note:vault/garage" not in _keys(encoded, "cars", "lexical")
     found = encoded.search("cars", mode="hybrid")
@@ -58,15 +58,15 @@ def test_meaning_finds_what_words_miss_and_says_so(encoded: Engine) -> None:
     assert by_key["note:vault/train"].lanes == ("lexical", "semantic")
     for row in found.results:
         assert row.score == pytest.approx(sum(signal.value for signal in row.signals), abs=1e-5)
-        assert row.text == encoded.corpus.slice(row.span.content_hash, row.span.start, row.span.end)
+        assert row.text == encoded.store.slice(row.span.content_hash, row.span.start, row.span.end)
 
 
-def test_filters_apply_before_meaning_ranks(encoded: Engine) -> None:
+def test_filters_apply_before_meaning_ranks(encoded: Citewell) -> None:
     assert _keys(encoded, "automobile", "semantic", filters=Filters(tags=("home",)), limit=1) == ["note:vault/garage"]
     assert _keys(encoded, "automobile", "semantic", filters=Filters(only=("sea.md",))) == []
 
 
-def test_in_shadow_the_words_answer_and_the_report_says_what_would_change(encoded: Engine) -> None:
+def test_in_shadow_the_words_answer_and_the_report_says_what_would_change(encoded: Citewell) -> None:
     plain = encoded.search("loud cars", mode="lexical")
     encoded.settings = replace(encoded.settings, embeddings="shadow")
     shadow = encoded.search("loud cars")
@@ -76,25 +76,25 @@ def test_in_shadow_the_words_answer_and_the_report_says_what_would_change(encode
     assert "note:vault/garage" in shadow.semantic.entered
 
 
-def test_packs_use_the_lane_as_the_settings_say(encoded: Engine) -> None:
+def test_packs_use_the_lane_as_the_settings_say(encoded: Citewell) -> None:
     question = "Are cars noisy?"
-    plain = encoded.research_pack(question)
+    plain = encoded.pack(question)
     encoded.settings = replace(encoded.settings, embeddings="shadow")
-    assert encoded.research_pack(question) == plain
+    assert encoded.pack(question) == plain
     encoded.settings = replace(encoded.settings, embeddings="on")
-    hybrid = encoded.research_pack(question)
+    hybrid = encoded.pack(question)
     lanes = {row.source_key: row.lanes for row in hybrid.evidence}
     assert lanes["note:vault/garage"] == ("semantic",)
     for row in hybrid.evidence:
         assert row.score == pytest.approx(sum(signal.value for signal in row.signals), abs=1e-5)
-    assert encoded.research_pack(question, options=PackOptions(semantic=False)) == plain
+    assert encoded.pack(question, semantic=False) == plain
 
 
 def test_a_quoted_phrase_is_not_passed_by_meaning_alone(tmp_path: Path, vault: Write) -> None:
     engine = _engine(tmp_path / "data")
     filler = "The lantern, the ropes, the boats, the nets and the harbour wall were painted. " * 6
     add(engine, vault({"exact.md": f"# Log\n\n{filler} A red car stood.", "near.md": "Automobile, red."}))
-    list(engine.encode())
+    list(engine.corpus.encode())
     assert _keys(engine, '"red car"', "semantic")[0] == "note:vault/near"
     words = _keys(engine, '"red car"', "lexical")
     assert _keys(engine, '"red car"', "hybrid") == words == ["note:vault/exact", "note:vault/near"]
@@ -107,14 +107,14 @@ def test_without_a_model_words_answer_and_only_meaning_alone_fails(tmp_path: Pat
 
     encoding = _engine(tmp_path / "data", WordEmbedder(), "on")
     add(encoding, vault(NOTES))
-    list(encoding.encode())
+    list(encoding.corpus.encode())
     encoding.close()
-    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="on"), SteadyClock(), missing)
+    engine = Citewell(Settings(data_dir=tmp_path / "data", embeddings="on"), SteadyClock(), missing)
     found = engine.search("harbour")
     assert found.mode == "lexical"
     assert found.results
     assert found.warnings == ("Searched by words only. There is no model.",)
-    assert engine.research_pack("where does kelp grow?").evidence
+    assert engine.pack("where does kelp grow?").evidence
     with pytest.raises(Unavailable, match="no model"):
         engine.search("harbour", mode="semantic")
     engine.close()
@@ -124,21 +124,21 @@ def test_before_anything_is_encoded_words_answer_and_no_model_is_opened(tmp_path
     def unasked() -> Embedder:
         raise AssertionError("the model was opened")
 
-    engine = Engine(Settings(data_dir=tmp_path / "data"), SteadyClock(), unasked)
+    engine = Citewell(Settings(data_dir=tmp_path / "data"), SteadyClock(), unasked)
     add(engine, vault(NOTES))
     found = engine.search("harbour")
     assert (found.mode, found.warnings) == ("lexical", ())
-    assert engine.research_pack("where does kelp grow?").evidence
+    assert engine.pack("where does kelp grow?").evidence
     engine.close()
 
 
 def test_encoding_stops_when_its_time_is_over_and_goes_on_later(tmp_path: Path, vault: Write) -> None:
     engine = _engine(tmp_path / "data", WordEmbedder(), "on")
     add(engine, vault({f"{number}.md": f"Note {number} about kelp." for number in range(70)}))
-    *_, first = engine.encode(most_seconds=0.0015)
+    *_, first = engine.corpus.encode(most_seconds=0.0015)
     assert isinstance(first, EncodeReport)
     assert 0 < first.left < 70
-    *_, second = engine.encode()
+    *_, second = engine.corpus.encode()
     assert isinstance(second, EncodeReport)
     assert (second.left, first.encoded + second.encoded) == (0, 70)
     engine.close()
@@ -151,7 +151,7 @@ def test_a_model_that_breaks_leaves_the_words(tmp_path: Path, vault: Write) -> N
 
     engine = _engine(tmp_path / "data", Broken(), "on")
     add(engine, vault(NOTES))
-    list(engine.encode())
+    list(engine.corpus.encode())
     found = engine.search("harbour")
     assert (found.mode, len(found.results)) == ("lexical", 2)
     assert "bad graph" in found.warnings[0]
@@ -164,33 +164,33 @@ def test_encoding_goes_on_where_it_was_interrupted(tmp_path: Path, vault: Write)
     engine = _engine(tmp_path / "data", first)
     add(engine, root)
     with pytest.raises(KeyboardInterrupt):
-        list(engine.encode())
+        list(engine.corpus.encode())
     engine.close()
     second = WordEmbedder()
     engine = _engine(tmp_path / "data", second)
-    before = engine.corpus.vectors.coverage()
+    before = engine.store.vectors.coverage()
     assert before == VectorCoverage("words-64", 64, 36)
-    assert engine.status().vectors == before
-    *_, report = engine.encode()
+    assert engine.corpus.status().vectors == before
+    *_, report = engine.corpus.encode()
     assert isinstance(report, EncodeReport)
     assert (report.encoded, report.left, report.chunks) == (36, 0, 100)
     assert len(second.encoded) == 36
     assert set(first.encoded) & set(second.encoded) == set()
-    *_, again = engine.encode()
+    *_, again = engine.corpus.encode()
     assert isinstance(again, EncodeReport)
     assert again.encoded == 0
     engine.close()
 
 
-def test_another_model_makes_every_vector_anew(encoded: Engine) -> None:
-    list(encode_corpus(encoded.corpus.vectors, WordEmbedder("other-64"), SteadyClock()))
-    assert encoded.corpus.vectors.coverage() == VectorCoverage("other-64", 4, 0)
+def test_another_model_makes_every_vector_anew(encoded: Citewell) -> None:
+    list(encode_corpus(encoded.store.vectors, WordEmbedder("other-64"), SteadyClock()))
+    assert encoded.store.vectors.coverage() == VectorCoverage("other-64", 4, 0)
     with pytest.raises(Unavailable, match="no vectors yet from words-64"):
         encoded.search("car", mode="semantic")
 
 
-def test_what_is_removed_leaves_no_vector_and_is_found_no_more(encoded: Engine) -> None:
-    encoded.remove(["note:vault/garage"])
+def test_what_is_removed_leaves_no_vector_and_is_found_no_more(encoded: Citewell) -> None:
+    encoded.corpus.remove("note:vault/garage")
     assert "note:vault/garage" not in _keys(encoded, "automobile", "semantic")
     with sqlite_corpus(encoded).database.read() as connection:
         (scales,) = fetch_rows(connection, "SELECT scales FROM vector_blocks")[0]
@@ -198,15 +198,15 @@ def test_what_is_removed_leaves_no_vector_and_is_found_no_more(encoded: Engine) 
     assert int(np.count_nonzero(np.frombuffer(scales, np.float32))) == chunks == 3
 
 
-def test_what_was_changed_meanwhile_is_found_by_words_until_it_is_encoded(encoded: Engine, vault: Write) -> None:
+def test_what_was_changed_meanwhile_is_found_by_words_until_it_is_encoded(encoded: Citewell, vault: Write) -> None:
     add(encoded, vault({"garage.md": "# Garage\n\nThe bicycle is gone.\n"}))
     assert "note:vault/garage" not in _keys(encoded, "automobile", "semantic")
     assert _keys(encoded, "bicycle", "hybrid")[0] == "note:vault/garage"
-    list(encoded.encode())
+    list(encoded.corpus.encode())
     assert _keys(encoded, "bicycle", "semantic")[0] == "note:vault/garage"
 
 
-def test_the_scan_by_signs_finds_what_the_exact_one_finds(encoded: Engine) -> None:
+def test_the_scan_by_signs_finds_what_the_exact_one_finds(encoded: Citewell) -> None:
     corpus = sqlite_corpus(encoded)
     by_signs = VectorStore(corpus.database, corpus._postings, exact_chunks=0)
     for query in ("automobile", "loud pump", "harbour train"):
@@ -223,10 +223,10 @@ def test_a_run_with_the_lane_replays(tmp_path: Path, vault: Write) -> None:
 
     engine = _engine(tmp_path / "data", None, "on")
     add(engine, vault(NOTES))
-    list(engine.encode())
+    list(engine.corpus.encode())
 
     async def run() -> RunResult:
-        last = [event async for event in engine.research("Is the pump noisy?")][-1]
+        last = [event async for event in engine.stream("Is the pump noisy?")][-1]
         assert isinstance(last, RunResult)
         return last
 

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.app import Engine
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.queries import LexicalQuery, Term
+from citewell.engine import Citewell
 from citewell.planning.spelling import doubtful_words, put_right
 from citewell.retrieval.spelling import respell
 from citewell.surfaces.cli.main import cli
@@ -91,7 +91,7 @@ def test_what_is_written_exactly_is_never_doubted() -> None:
     assert put_right("Longlnies, of the farm?", {"longlnies": "longlines"}) == "longlines, of the farm?"
 
 
-def test_a_word_nothing_has_is_searched_as_the_nearest_that_something_has(corpus: Engine) -> None:
+def test_a_word_nothing_has_is_searched_as_the_nearest_that_something_has(corpus: Citewell) -> None:
     found = corpus.search("longlnies")
     assert [row.source_key for row in found.results] == ["note:vault/kelp"]
     assert found.warnings == ("Nothing has 'longlnies'; searched 'longlines' too.",)
@@ -105,13 +105,13 @@ def test_a_word_nothing_has_is_searched_as_the_nearest_that_something_has(corpus
 @pytest.mark.parametrize(
     ("query", "meant"), [("Gemuese", None), ("Gmüse", "gemuse"), ("гаваин", "гавани"), ("mipeller", "impeller")]
 )
-def test_any_script_with_letters_is_put_right(corpus: Engine, query: str, meant: str | None) -> None:
+def test_any_script_with_letters_is_put_right(corpus: Citewell, query: str, meant: str | None) -> None:
     warnings = corpus.search(query).warnings
     assert (f"'{meant}'" in "".join(warnings)) if meant else all("gemuse" in warning for warning in warnings)
 
 
 @pytest.mark.parametrize("query", ["@kelpwfie", "1.4.3", '"longlnies"', "#kepl", "海帯", "bota", "zirconium"])
-def test_protected_short_and_unlike_words_stay_as_they_are(corpus: Engine, query: str) -> None:
+def test_protected_short_and_unlike_words_stay_as_they_are(corpus: Citewell, query: str) -> None:
     spelled = [warning for warning in corpus.search(query).warnings if "searched" in warning]
     assert spelled == (["Nothing has 'bota'; searched 'boat' too."] if query == "bota" else [])
 
@@ -128,7 +128,7 @@ class Watched(SqliteCorpus):
         return super().words_beginning(start, shortest, longest)
 
 
-def test_where_every_word_occurs_the_vocabulary_is_not_looked_at(corpus: Engine) -> None:
+def test_where_every_word_occurs_the_vocabulary_is_not_looked_at(corpus: Citewell) -> None:
     store = Watched(corpus.settings.corpus_path)
     known = LexicalQuery((Term("boat", ("boat",)), Term("survey", ("survey",))))
     assert respell(store, known, ("boat", "survey")).query is known
@@ -143,13 +143,13 @@ def _meant(store: SqliteCorpus, query: LexicalQuery) -> Sequence[str]:
     return [one.used.text for one in respell(store, query, [term.text for term in query.terms]).spellings]
 
 
-def test_a_word_whose_last_document_is_gone_is_not_suggested(corpus: Engine) -> None:
-    corpus.remove(["note:vault/kelp"])
+def test_a_word_whose_last_document_is_gone_is_not_suggested(corpus: Citewell) -> None:
+    corpus.corpus.remove("note:vault/kelp")
     assert corpus.search("longlnies").warnings == ()
 
 
-def test_in_a_pack_the_other_spelling_finds_rows_and_satisfies_no_concept(corpus: Engine) -> None:
-    pack = corpus.research_pack("When were the longlnies laid?")
+def test_in_a_pack_the_other_spelling_finds_rows_and_satisfies_no_concept(corpus: Citewell) -> None:
+    pack = corpus.pack("When were the longlnies laid?")
     first = pack.evidence[0]
     assert first.source_key == "note:vault/kelp"
     assert pack.coverage.missing_concepts == ("longlnies",)
@@ -163,7 +163,7 @@ def test_in_a_pack_the_other_spelling_finds_rows_and_satisfies_no_concept(corpus
     )
 
 
-def test_the_program_says_what_it_searched_for_instead(corpus: Engine) -> None:
+def test_the_program_says_what_it_searched_for_instead(corpus: Citewell) -> None:
     data = str(corpus.settings.data_dir)
     shown = CliRunner().invoke(cli, ["--data-dir", data, "search", "longlnies", "--explain"])
     assert shown.exit_code == 0
@@ -176,7 +176,7 @@ def test_the_program_says_what_it_searched_for_instead(corpus: Engine) -> None:
     [("comunity", "community"), ("welcomign", "welcoming"), ("btsiness", "business"), ("soltions", "solutions")],
 )
 def test_an_ending_that_is_not_stemmed_alike_does_not_hide_the_word(
-    engine: Engine, vault: Write, written: str, meant: str
+    engine: Citewell, vault: Write, written: str, meant: str
 ) -> None:
     """The index has stems: "commun", "welcom", "busi", "solut". None is near to what such a word is stemmed to."""
     add(engine, vault({"Guide.md": "A welcoming community finds solutions. That is its business, and so we commute."}))
@@ -195,21 +195,21 @@ def test_the_beginning_of_a_word_is_compared_with_a_stem() -> None:
     assert "com" not in {near.form for near in nearest_beginnings("comunity", known)}
 
 
-def test_a_wider_view_reads_a_misspelled_word_as_the_pack_did(engine: Engine, vault: Write) -> None:
+def test_a_wider_view_reads_a_misspelled_word_as_the_pack_did(engine: Citewell, vault: Write) -> None:
     filler = "The harbour was quiet and the tide was low. " * 60
     add(engine, vault({"Guide.md": f"# Guide\n\n{filler}\n\nA welcoming tone helps.\n\n{filler}"}))
-    (document,) = engine.get(["note:vault/guide"], query="welcomign guide", max_chars=400).documents
+    (document,) = engine.corpus.get("note:vault/guide", query="welcomign guide", max_chars=400).documents
     assert "A welcoming tone helps." in document.text
 
 
 @pytest.mark.parametrize("written", ["foor", "bouth", "whiich"])
-def test_nobody_is_taken_to_mean_a_function_word(engine: Engine, vault: Write, written: str) -> None:
+def test_nobody_is_taken_to_mean_a_function_word(engine: Citewell, vault: Write, written: str) -> None:
     add(engine, vault({"Kettle.md": "The kettle is for both houses, which share a stove.", "Bath.md": "A bath."}))
     for found in (engine.search(written).warnings, engine.search(f"{written} kettle").warnings):
         assert not any(word in "".join(found) for word in ("'for'", "'both'", "'which'"))
 
 
-def test_a_word_of_a_title_or_an_alias_is_no_slip(engine: Engine, vault: Write) -> None:
+def test_a_word_of_a_title_or_an_alias_is_no_slip(engine: Citewell, vault: Write) -> None:
     notes: dict[str, str | bytes] = {
         "Bouth.md": "A village.",
         "Ann.md": "---\naliases: [Kettel]\n---\nShe makes stoves.",
@@ -219,7 +219,7 @@ def test_a_word_of_a_title_or_an_alias_is_no_slip(engine: Engine, vault: Write) 
     assert engine.search("bouth").warnings == engine.search("kettel").warnings == ()
 
 
-def test_a_word_that_is_spelled_right_is_not_put_right(engine: Engine, vault: Write) -> None:
+def test_a_word_that_is_spelled_right_is_not_put_right(engine: Citewell, vault: Write) -> None:
     add(engine, vault({"Work.md": "She is leaving the office in the deep of the night."}))
     assert engine.search("deep learning").warnings == ()
     assert "'office'" in "".join(engine.search("offcie").warnings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from runner.scripted_runs import (
     AddPath,
     Bench,
@@ -14,6 +14,6 @@ from runner.test_runs import NOTES
 
 
 @pytest.fixture
-def bench(vault: Write, add_path: AddPath, engine: Engine) -> Bench:
+def bench(vault: Write, add_path: AddPath, engine: Citewell) -> Bench:
     add_path(vault(NOTES))
     return Bench(engine.settings.data_dir)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewell.app import Engine
 from citewell.domain.runs import StageSeconds
+from citewell.engine import Citewell
 from citewell.flows.found import Found
 from citewell.flows.local import first_plan, search
 from citewell.flows.merge import merge_inspection
@@ -64,13 +64,13 @@ class FanOut:
 Around = Callable[[Call, Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 
-class WatchedEngine(Engine):
+class WatchedEngine(Citewell):
     """An engine whose calls of the outside go through a function of the test."""
 
     around: Around | None = None
 
-    def _effects(self, run_id: str | None) -> Perform:
-        perform, around = super()._effects(run_id), self.around
+    def effects(self, run_id: str | None) -> Perform:
+        perform, around = super().effects(run_id), self.around
         if around is None:
             return perform
 

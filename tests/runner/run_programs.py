@@ -102,12 +102,12 @@ class InOrder:
 def execute(data: Path, task: dict[str, Any]) -> None:
     """Start the run of the task, or go on with the one that was left, and wait for its end."""
     engine = open_fan_out(data)
-    store = OneByOneRuns(engine.settings.runs_path, engine._clock)
+    store = OneByOneRuns(engine.settings.runs_path, engine.clock)
     store.kill_behind = task.get("kill_behind")
     engine.__dict__["run_store"] = store
     if task["do"] == "start":
         _observed(engine, store, task, missing=8)
-        run_id = engine.start_research(QUESTION, profile="deep", surface="eval")
+        run_id = engine.start(QUESTION, profile="deep", surface="eval")
     else:
         run_id = store.claimable(2)[0]
         intended = [e.body["digest"] for e in store.events(run_id) if e.body.get("action") == "inspect"]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.app import Engine
 from citewell.domain.events import RunEvent
 from citewell.domain.library import AddReport
-from citewell.domain.runs import ModelChoice, RunResult
+from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from runner.test_runs import collect
 from support.model_script import (
@@ -59,17 +59,15 @@ class Bench:
         question: str = QUESTION,
         *,
         deadline: float | None = None,
-        choice: ModelChoice | None = None,
+        choice: dict[str, Any] | None = None,
         url: str = "",
         **settings: Any,
     ) -> tuple[list[RunEvent], RunResult, Sequence[ModelRequest]]:
         with ScriptedModelServer(script) as server:
             chosen = {"model": "openai:test", "model_base_url": url or server.base_url, **settings}
-            engine = Engine(Settings(data_dir=self.data_dir, **chosen))
+            engine = Citewell(Settings(data_dir=self.data_dir, **chosen))
             try:
-                events, result = asyncio.run(
-                    collect(engine.research(question, deadline_seconds=deadline, models=choice))
-                )
+                events, result = asyncio.run(collect(engine.stream(question, timeout=deadline, **(choice or {}))))
                 assert engine.runs.replay(result.run_id).identical
             finally:
                 engine.close()

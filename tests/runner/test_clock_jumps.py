@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import Unavailable
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.runs.execute import Perform
 from citewell.settings import Settings
 from conftest import add
@@ -68,10 +68,10 @@ def clock() -> SetByHand:
 
 @pytest.fixture
 def opened(tmp_path: Path, clock: SetByHand) -> Iterator[Any]:
-    engines: list[Engine] = []
+    engines: list[Citewell] = []
 
-    def opening(**settings: Any) -> Engine:
-        engines.append(Engine(Settings(data_dir=tmp_path / "data", embeddings="off", **settings), clock))
+    def opening(**settings: Any) -> Citewell:
+        engines.append(Citewell(Settings(data_dir=tmp_path / "data", embeddings="off", **settings), clock))
         return engines[-1]
 
     yield opening
@@ -79,8 +79,8 @@ def opened(tmp_path: Path, clock: SetByHand) -> Iterator[Any]:
         engine.close()
 
 
-def ask(engine: Engine) -> RunResult:
-    return engine.runs.wait(engine.start_research(QUESTION))
+def ask(engine: Citewell) -> RunResult:
+    return engine.runs.wait(engine.start(QUESTION))
 
 
 @pytest.mark.attack("T4")
@@ -92,7 +92,7 @@ def test_a_run_under_way_ends_well_and_is_taken_by_nobody_when_the_clock_is_set(
     with ScriptedModelServer(model) as server:
         first = opened(model="openai:test", model_base_url=server.base_url)
         add(first, vault)
-        run_id = first.start_research(QUESTION)
+        run_id = first.start(QUESTION)
         assert server.wait_until_asked()
         clock.days = days
         second = opened(trace_keep=0, trace_max_age_days=0)
@@ -100,7 +100,7 @@ def test_a_run_under_way_ends_well_and_is_taken_by_nobody_when_the_clock_is_set(
         assert second.runs.adopt() == ()
         with pytest.raises(Unavailable):
             second.runs.resume(run_id)
-        assert second.prune_runs().removed == ()
+        assert second.runs.prune().removed == ()
         model.may_write.set()
         result = first.runs.wait(run_id)
     assert (result.status, result.stop_reason, result.answer_status) == ("done", "enough_evidence", "ok")
@@ -121,7 +121,7 @@ def test_the_pruning_behind_a_run_leaves_that_run_however_old_a_clock_that_was_p
     clock.days = -TEN_YEARS
     last = ask(engine).run_id
     clock.days = 0
-    assert engine.prune_runs().removed == ()
+    assert engine.runs.prune().removed == ()
     assert engine.runs.result(last).answer
     assert {one.run_id for one in engine.runs.latest(9).runs} == {*older, last}
 
@@ -140,9 +140,11 @@ def test_what_was_added_stays_in_step_and_what_a_run_cites_opens_when_the_clock_
     (vault / "Walk.md").unlink()
     again = add(engine, vault)
     assert (again.updated, again.deleted, again.unchanged) == (1, 1, 1)
-    engine.prune_runs()
+    engine.runs.prune()
     for citation in result.citations:
-        (view,) = engine.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+        (view,) = engine.corpus.get(
+            f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+        ).documents
         assert view.text[citation.span.start : citation.span.end] == citation.quote
     clock.days = 0
     assert add(engine, vault).unchanged == 2
@@ -162,20 +164,20 @@ class Running:
         return self.seconds
 
 
-class SlowToOpen(Engine):
+class SlowToOpen(Citewell):
     """An engine whose corpus takes an hour to open."""
 
     def _effects(self, run_id: str | None) -> Perform:
-        assert isinstance(self._clock, Running)
-        self._clock.seconds += 3_600.0
-        return super()._effects(run_id)
+        assert isinstance(self.clock, Running)
+        self.clock.seconds += 3_600.0
+        return super().effects(run_id)
 
 
 def test_opening_the_corpus_takes_no_time_of_the_run(tmp_path: Path, vault: Path) -> None:
     engine = SlowToOpen(Settings(data_dir=tmp_path / "data", embeddings="off"), Running())
     try:
         add(engine, vault)
-        result = engine.runs.wait(engine.start_research(QUESTION), timeout=60)
+        result = engine.runs.wait(engine.start(QUESTION), timeout=60)
     finally:
         engine.close()
     assert (result.stop_reason, result.metrics.seconds) == ("enough_evidence", 0.0)

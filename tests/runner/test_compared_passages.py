@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.models.embeddings import Embedder
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
@@ -39,24 +39,24 @@ class Unmeasured(WordEmbedder):
     tells_answers = False
 
 
-async def _last(engine: Engine) -> RunResult:
+async def _last(engine: Citewell) -> RunResult:
     last: object = None
-    async for event in engine.research(QUESTION):
+    async for event in engine.stream(QUESTION):
         last = event
     assert isinstance(last, RunResult)
     return last
 
 
-def _asked(data: Path, vault: Path, embedder: Embedder) -> tuple[Engine, RunResult]:
-    engine = Engine(Settings(data_dir=data, embeddings="on"), SteadyClock(), lambda: embedder)
+def _asked(data: Path, vault: Path, embedder: Embedder) -> tuple[Citewell, RunResult]:
+    engine = Citewell(Settings(data_dir=data, embeddings="on"), SteadyClock(), lambda: embedder)
     add(engine, vault)
-    list(engine.encode())
+    list(engine.corpus.encode())
     if isinstance(embedder, Broken):
         embedder.is_encoding = False
     return engine, asyncio.run(_last(engine))
 
 
-def _intended(engine: Engine, result: RunResult) -> list[str]:
+def _intended(engine: Citewell, result: RunResult) -> list[str]:
     return [event.body["action"] for event in engine.run_store.events(result.run_id) if event.kind == "action_intended"]
 
 
@@ -69,7 +69,7 @@ def test_a_comparison_is_on_record_and_a_replay_needs_no_model(tmp_path: Path, v
     def unasked() -> Embedder:
         raise AssertionError("the model was opened")
 
-    later = Engine(Settings(data_dir=tmp_path / "data", embeddings="on"), SteadyClock(), unasked)
+    later = Citewell(Settings(data_dir=tmp_path / "data", embeddings="on"), SteadyClock(), unasked)
     assert later.runs.replay(result.run_id).identical
     later.close()
 
@@ -95,9 +95,9 @@ def test_a_model_whose_similarities_were_never_measured_has_no_say(tmp_path: Pat
 
 @pytest.mark.parametrize("embeddings", ["off", "shadow"])
 def test_where_meaning_takes_no_part_nothing_is_compared(tmp_path: Path, vault: Write, embeddings: str) -> None:
-    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings=embeddings), SteadyClock(), WordEmbedder)
+    engine = Citewell(Settings(data_dir=tmp_path / "data", embeddings=embeddings), SteadyClock(), WordEmbedder)
     add(engine, vault(NOTES))
-    list(engine.encode())
+    list(engine.corpus.encode())
     result = asyncio.run(_last(engine))
     assert "compare" not in _intended(engine, result)
     engine.close()

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
-from citewell.app import Engine
 from citewell.domain.decisions import CostLimitReached
 from citewell.domain.errors import BadInput
 from citewell.domain.summaries import SummaryReport
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says, silent
 from support.model_server import ScriptedModelServer
@@ -61,12 +60,12 @@ def settings_of(model: ScriptedModelServer) -> dict[str, Any]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, vault: Path, model: ScriptedModelServer) -> Iterator[Callable[..., Engine]]:
-    engines: list[Engine] = []
+def opened(tmp_path: Path, vault: Path, model: ScriptedModelServer) -> Iterator[Callable[..., Citewell]]:
+    engines: list[Citewell] = []
 
-    def opening(limit: float = LIMIT, clock: Any = None, **more: Any) -> Engine:
+    def opening(limit: float = LIMIT, clock: Any = None, **more: Any) -> Citewell:
         chosen = {**settings_of(model), "max_cost_usd_day": limit, **more}
-        engines.append(Engine(Settings(tmp_path / "data", **chosen), clock))
+        engines.append(Citewell(Settings(tmp_path / "data", **chosen), clock))
         return engines[-1]
 
     yield opening
@@ -75,13 +74,13 @@ def opened(tmp_path: Path, vault: Path, model: ScriptedModelServer) -> Iterator[
 
 
 def test_twenty_runs_of_two_engines_spend_no_more_than_the_day_has(
-    opened: Callable[..., Engine], model: ScriptedModelServer
+    opened: Callable[..., Citewell], model: ScriptedModelServer
 ) -> None:
     engines = [opened(), opened()]
 
     def ask(number: int) -> Any:
         engine = engines[number % 2]
-        return engine.runs.wait(engine.start_research(QUESTION))
+        return engine.runs.wait(engine.start(QUESTION))
 
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(ask, range(20)))
@@ -98,10 +97,10 @@ def test_twenty_runs_of_two_engines_spend_no_more_than_the_day_has(
 
 
 def test_the_run_says_which_limit_it_is_and_when_it_starts_again(
-    opened: Callable[..., Engine], model: ScriptedModelServer
+    opened: Callable[..., Citewell], model: ScriptedModelServer
 ) -> None:
     engine = opened(limit=0.01)
-    run_id = engine.start_research(QUESTION)
+    run_id = engine.start(QUESTION)
     engine.runs.wait(run_id)
     (told,) = [one.of_day for one in engine.runs.decisions(run_id) if isinstance(one, CostLimitReached)]
     assert "The day's limit of 0.01 USD" in told
@@ -113,7 +112,7 @@ def test_the_run_says_which_limit_it_is_and_when_it_starts_again(
     assert opened(limit=0.0).runs.replay(run_id).identical
 
 
-def test_the_next_day_has_its_own_limit(opened: Callable[..., Engine], model: ScriptedModelServer) -> None:
+def test_the_next_day_has_its_own_limit(opened: Callable[..., Citewell], model: ScriptedModelServer) -> None:
     class Tomorrow:
         def __init__(self, inner: Any) -> None:
             self._inner = inner
@@ -124,19 +123,19 @@ def test_the_next_day_has_its_own_limit(opened: Callable[..., Engine], model: Sc
         def monotonic(self) -> float:
             return float(self._inner.monotonic())
 
-    def cost(engine: Engine) -> float | None:
-        return engine.runs.wait(engine.start_research(QUESTION)).metrics.cost_usd
+    def cost(engine: Citewell) -> float | None:
+        return engine.runs.wait(engine.start(QUESTION)).metrics.cost_usd
 
     today = opened(limit=4.0)
     assert [cost(today), cost(today), cost(today)] == [COST, COST, 0.0]
-    tomorrow = opened(limit=4.0, clock=Tomorrow(today._clock))
+    tomorrow = opened(limit=4.0, clock=Tomorrow(today.clock))
     assert cost(tomorrow) == COST
 
 
 def test_at_the_limit_a_note_and_a_report_are_quoted(
-    opened: Callable[..., Engine], model: ScriptedModelServer, vault: Path, tmp_path: Path
+    opened: Callable[..., Citewell], model: ScriptedModelServer, vault: Path, tmp_path: Path
 ) -> None:
-    result = opened(limit=0.01).research_note("Oil.md", depth="deep")
+    result = opened(limit=0.01).note("Oil.md", depth="deep")
     assert (result.changed, "day_limit_reached" in result.warnings) == (True, True)
     assert "“The lamp of the Orrin Head Light was lit by Josiah Pell in 1859.” — [[Lamp]]" in (
         vault / "Oil.md"
@@ -149,30 +148,30 @@ def test_at_the_limit_a_note_and_a_report_are_quoted(
 
 
 def test_a_note_whose_topics_a_model_named_is_quoted_where_the_day_ends_before_it_writes(
-    opened: Callable[..., Engine], tmp_path: Path, vault: Path
+    opened: Callable[..., Citewell], tmp_path: Path, vault: Path
 ) -> None:
     topics = json.dumps([{"topic": "Orrin Head Light lamp lit", "context": "", "type": "question"}])
     with ScriptedModelServer([replace(says(topics), usage=(2_900, 1_000))]) as server:
-        result = opened(limit=4.0, model_base_url=server.base_url).research_note("Oil.md")
+        result = opened(limit=4.0, model_base_url=server.base_url).note("Oil.md")
         assert len(server.requests) == 1
     assert (result.changed, "day_limit_reached" in result.warnings) == (True, True)
 
 
-def test_summaries_stop_at_the_limit(opened: Callable[..., Engine], model: ScriptedModelServer) -> None:
-    *_, report = opened(limit=1.8).summarize(model="openai:test", max_cost_usd=100.0)
+def test_summaries_stop_at_the_limit(opened: Callable[..., Citewell], model: ScriptedModelServer) -> None:
+    *_, report = opened(limit=1.8).corpus.summarize(model="openai:test", max_cost_usd=100.0)
     assert isinstance(report, SummaryReport)
     assert (report.stopped, report.documents, len(model.requests)) == ("cost_limit_reached", 1, 1)
     assert "The day's limit of 1.8 USD" in report.failed[0][1]
 
 
-def test_a_model_whose_price_is_not_known_is_not_started(opened: Callable[..., Engine]) -> None:
+def test_a_model_whose_price_is_not_known_is_not_started(opened: Callable[..., Citewell]) -> None:
     engine = opened(prices="", model="openai:nobody-knows-this", model_base_url="https://models.example/v1")
     with pytest.raises(BadInput, match="price of openai:nobody-knows-this is not known"):
-        engine.start_research(QUESTION)
+        engine.start(QUESTION)
 
 
 def test_what_a_killed_process_had_reserved_counts_for_the_day(
-    opened: Callable[..., Engine], vault: Path, tmp_path: Path
+    opened: Callable[..., Citewell], vault: Path, tmp_path: Path
 ) -> None:
     with ScriptedModelServer(silent()) as hanging:
         set_to = {f"CITEWELL_{name.upper()}": str(value) for name, value in settings_of(hanging).items()}
@@ -183,7 +182,7 @@ def test_what_a_killed_process_had_reserved_counts_for_the_day(
         process.kill()
         process.wait()
     engine = opened(limit=2.0)
-    assert engine.runs.wait(engine.start_research(QUESTION)).stop_reason == "cost_limit_reached"
+    assert engine.runs.wait(engine.start(QUESTION)).stop_reason == "cost_limit_reached"
 
 
 def test_a_person_is_told_at_the_terminal_and_by_doctor(vault: Path, model: ScriptedModelServer) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
-from citewell.domain.runs import ModelChoice
+from citewell.engine import Citewell
 from citewell.evals.sample import sample_corpus
 from citewell.flows import write
 from citewell.settings import Settings
@@ -54,15 +53,15 @@ def quotes(request: ModelRequest) -> Reply:
     return says(" ".join(f"{text.rstrip('.')} {mark}]." for mark, _, text in marked[:12]))
 
 
-async def serve(engine: Engine, url: str, caller: LoopMonitor, executor: LoopMonitor) -> int:
+async def serve(engine: Citewell, url: str, caller: LoopMonitor, executor: LoopMonitor) -> int:
     """What a server does: several runs watched at once, and searches all the while; how many there were."""
     runs_loop = await asyncio.to_thread(lambda: engine.runs._executor)
     tasks: list[asyncio.Task[None]] = []
     runs_loop.call(lambda: tasks.append(asyncio.ensure_future(executor.run())))
     watching = asyncio.ensure_future(caller.run())
-    chosen = (None, ModelChoice(model="openai:test")) if url else (None,)
+    chosen: tuple[dict[str, str], ...] = ({}, {"model": "openai:test"}) if url else ({},)
     runs = [
-        asyncio.ensure_future(collect(engine.research(question, models=models, profile="deep")))
+        asyncio.ensure_future(collect(engine.stream(question, **models, profile="deep")))
         for question in QUESTIONS
         for models in chosen
     ]
@@ -96,7 +95,7 @@ def assert_never_held_up(work: LoopWork, computed_on: set[int], loops: dict[str,
 def test_no_event_loop_is_held_up_while_runs_execute_and_searches_are_made(
     tmp_path: Path, computed_on: set[int]
 ) -> None:
-    engine = Engine(Settings(data_dir=tmp_path / "data"))
+    engine = Citewell(Settings(data_dir=tmp_path / "data"))
     add(engine, sample_corpus())
     engine.close()
     # Processor time too is longer where others share the processor: one of three measurements has to hold.
@@ -113,7 +112,7 @@ def _runs_and_searches(tmp_path: Path, computed_on: set[int]) -> None:
     caller, executor = LoopMonitor(), LoopMonitor()
     with ScriptedModelServer(quotes) as server, loop_work() as work:
         # Opened anew, so that opening the databases counts too.
-        engine = Engine(Settings(data_dir=tmp_path / "data", model_base_url=server.base_url))
+        engine = Citewell(Settings(data_dir=tmp_path / "data", model_base_url=server.base_url))
         control = ControlLoop()
         searches = asyncio.run(serve(engine, server.base_url, caller, executor))
         machine = control.stop()

@@ -13,10 +13,10 @@ from typing import Literal
 
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import fetch_value
 from citewell.domain.library import AddReport
-from citewell.domain.runs import Control, ModelChoice, RunResult
+from citewell.domain.runs import Control, RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from conftest import sqlite_runs
 from durability.programs import command, run
@@ -35,22 +35,22 @@ SLACK_SECONDS = 6.0
 
 
 @pytest.fixture
-def data(vault: Write, add_path: AddPath, engine: Engine) -> Path:
+def data(vault: Write, add_path: AddPath, engine: Citewell) -> Path:
     add_path(vault(NOTES))
     engine.close()
     return engine.settings.data_dir
 
 
 @contextmanager
-def opened(data: Path, **settings: str) -> Iterator[Engine]:
-    engine = Engine(Settings(data_dir=data, **settings))  # type: ignore[arg-type]
+def opened(data: Path, **settings: str) -> Iterator[Citewell]:
+    engine = Citewell(Settings(data_dir=data, **settings))  # type: ignore[arg-type]
     try:
         yield engine
     finally:
         engine.close()
 
 
-def assert_prompt(engine: Engine, run_id: str, control: Control) -> RunResult:
+def assert_prompt(engine: Citewell, run_id: str, control: Control) -> RunResult:
     """The run ended in time, counted from the request to the end; its record replays to the same bytes."""
     assert engine.runs.replay(run_id).identical
     events = engine.run_store.checked_events(run_id)
@@ -90,10 +90,10 @@ HANGING = [silent(), stalls("Josiah Pell lit the lamp [1.1]. And th")]
 @pytest.mark.parametrize("control", ["finish", "cancel"])
 def test_a_person_who_asks_does_not_wait_for_a_model(data: Path, control: Control, role: Role, reply: Reply) -> None:
     with ScriptedModelServer(reply) as server, opened(data, model_base_url=server.base_url) as engine:
-        models = ModelChoice(model="openai:test") if role == "writer" else ModelChoice(planner_model="openai:test")
+        models = {"model": "openai:test"} if role == "writer" else {"planner_model": "openai:test"}
         # Vague enough that a planner is worth asking.
         question = QUESTION if role == "writer" else "How did they come to keep the lamp lit through the long winter?"
-        run_id = engine.start_research(question, models=models)
+        run_id = engine.start(question, **models)
         assert server.wait_until_asked()
         engine.runs.control(run_id, control)
         engine.runs.wait(run_id, timeout=60)

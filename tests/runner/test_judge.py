@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from citewell.app import Engine
 from citewell.domain.decisions import CoverageJudged
 from citewell.domain.events import DecisionMade, RunEvent
 from citewell.domain.evidence import UNLIKELY, EvidenceRow
 from citewell.domain.library import AddReport
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import JudgeResult
+from citewell.engine import Citewell
 from citewell.flows.judge import judge
 from runner.plays import pack, row
 from runner.test_runs import ask
@@ -136,7 +136,7 @@ def test_a_recall_note_without_direct_evidence_is_worth_one_retry_of_rows_that_l
 
 
 def test_a_run_says_that_only_tags_match_and_looks_again(
-    vault: Callable[[dict[str, str | bytes]], Path], add_path: Callable[..., AddReport], engine: Engine
+    vault: Callable[[dict[str, str | bytes]], Path], add_path: Callable[..., AddReport], engine: Citewell
 ) -> None:
     notes: dict[str, str | bytes] = {
         "Panels.md": "---\ntags: [renewableenergy]\n---\nThe panels on the roof were cleaned in May.",
@@ -151,7 +151,7 @@ def test_a_run_says_that_only_tags_match_and_looks_again(
 
 
 def test_a_run_tries_again_what_its_recall_note_misses(
-    vault: Callable[[dict[str, str | bytes]], Path], add_path: Callable[..., AddReport], engine: Engine
+    vault: Callable[[dict[str, str | bytes]], Path], add_path: Callable[..., AddReport], engine: Citewell
 ) -> None:
     notes: dict[str, str | bytes] = {
         "Lamp.md": "Josiah Pell trimmed the oil lamp of the tower each evening before he lit the oil lamp.",

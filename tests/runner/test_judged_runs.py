@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.answers import Draft, DraftSentence, Entails, Likeness, PreparedSynthesis, Quote, Readings
 from citewell.domain.errors import Unavailable
 from citewell.domain.events import RunEvent
 from citewell.domain.judging import ClaimPair
 from citewell.domain.ports import Entailment
+from citewell.engine import Citewell
 from citewell.flows.effects import Effects
 from citewell.flows.found import Found
 from citewell.flows.local import first_plan, search
@@ -55,7 +55,7 @@ def test_what_the_judge_says_is_on_record_and_replay_needs_no_judge(bench: Bench
     assert score["entails"] > 0.9
     assert decisions(events, "claims_judged") == [{"judge": "toy", "pairs": 1}]
     shutil.rmtree(folder)
-    elsewhere = Engine(Settings(data_dir=bench.data_dir, judge="off"))
+    elsewhere = Citewell(Settings(data_dir=bench.data_dir, judge="off"))
     assert elsewhere.runs.replay(result.run_id).identical
     elsewhere.close()
 
@@ -68,7 +68,7 @@ def test_a_judge_made_elsewhere_is_asked_and_replay_needs_it_no_more(bench: Benc
     assert result.warnings == ()
     assert decisions(events, "claims_judged") == [{"judge": "foreign", "pairs": 1}]
     shutil.rmtree(folder)
-    elsewhere = Engine(Settings(data_dir=bench.data_dir, judge="off"))
+    elsewhere = Citewell(Settings(data_dir=bench.data_dir, judge="off"))
     assert elsewhere.runs.replay(result.run_id).identical
     elsewhere.close()
 
@@ -100,7 +100,7 @@ def test_what_is_quoted_is_not_asked_of_the_judge(bench: Bench, tmp_path: Path) 
     events, result, _ = bench.run(writes(quoting), judge=str(tmp_path / "nowhere"))
     assert of_kind(events, "judge_claims") == []
     assert result.warnings == ()
-    engine = Engine(Settings(data_dir=bench.data_dir, judge=str(tmp_path / "nowhere")))
+    engine = Citewell(Settings(data_dir=bench.data_dir, judge=str(tmp_path / "nowhere")))
     events, result = ask(engine)
     engine.close()
     assert result.tool == "extractive"

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.app import Engine
-from citewell.domain.runs import ModelChoice
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
@@ -54,7 +53,7 @@ def test_a_planner_that_cannot_be_read_is_asked_once_more_then_left_out(bench: B
 
 @pytest.mark.parametrize("reply", [fails(500), silent()], ids=["5xx", "silent"])
 def test_a_planner_that_fails_costs_nothing_but_its_help(bench: Bench, reply: Reply) -> None:
-    choice = ModelChoice(planner_seconds=0.5)
+    choice = {"planner_timeout": 0.5}
     _, result, _ = bench.run(plans(reply), planner_model="openai:test", choice=choice)
     assert result.answer_status == "ok"
     assert result.metrics.planner_status == "planner_failed_deterministic_used"
@@ -70,7 +69,7 @@ def test_a_follow_up_is_planned_without_a_model_first(bench: Bench) -> None:
 
 
 def test_the_planner_can_be_left_out_for_one_question(bench: Bench) -> None:
-    _, result, requests = bench.run(plans("{}"), planner_model="openai:test", choice=ModelChoice(planner=False))
+    _, result, requests = bench.run(plans("{}"), planner_model="openai:test", choice={"planner": False})
     assert (result.metrics.planner_status, len(requests)) == ("off", 1)
 
 
@@ -143,8 +142,8 @@ def test_a_review_that_fails_costs_nothing_but_the_review(bench: Bench, reply: R
 def test_a_deep_answer_has_sections(bench: Bench) -> None:
     draft = f"## Direct answer\n{GOOD}\n\n## Key evidence\nThe oil came from Leith {{oil}}.\n\n## Recommendations\n"
     with ScriptedModelServer(writes(draft)) as server:
-        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
-        _, result = asyncio.run(collect(engine.research(QUESTION, profile="deep")))
+        engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
+        _, result = asyncio.run(collect(engine.stream(QUESTION, profile="deep")))
         assert engine.runs.replay(result.run_id).identical
         engine.close()
     assert "## Direct answer" in server.requests[0].prompt

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.flows.play import replay
 from citewell.recording.log import MemoryLog
 from citewell.settings import Settings
@@ -84,8 +84,8 @@ def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_c
     for cut in range(1, len(events)):
         log = MemoryLog(result.run_id, events[:cut])
         with ScriptedModelServer(plans("{}")) as server:
-            engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
-            again = drive(log, engine._effects(None), engine._clock, is_resumed=True)
+            engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
+            again = drive(log, engine.effects(None), engine.clock, is_resumed=True)
             engine.close()
         assert again.answer == result.answer, f"cut behind entry {cut}"
         assert len(server.requests) == len([n for n in paid if n >= cut]), f"cut behind entry {cut}"
@@ -95,7 +95,7 @@ def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_c
 def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench: Bench) -> None:
     _, result, _ = bench.run(writes(GOOD))
     with ScriptedModelServer(writes(GOOD)) as server:
-        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
         with pytest.raises(BadInput, match="would ask again"):
             engine.runs.diff(result.run_id, None)
         assert server.requests == []
@@ -106,11 +106,11 @@ def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench
 
 def test_cancelling_closes_the_connection_to_the_model(bench: Bench) -> None:
     with ScriptedModelServer(stalls("Josiah Pell lit the")) as server:
-        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
 
         async def run() -> RunResult:
             async with asyncio.timeout(10):
-                async for event in engine.research(QUESTION):
+                async for event in engine.stream(QUESTION):
                     if isinstance(event, RunResult):
                         return event
                     if event.kind == "action_intended" and event.body["action"] == "ask":
@@ -125,7 +125,7 @@ def test_cancelling_closes_the_connection_to_the_model(bench: Bench) -> None:
 
 def test_a_pack_is_built_without_any_model(bench: Bench) -> None:
     with ScriptedModelServer(()) as server:
-        engine = Engine(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
-        assert engine.research_pack(QUESTION, options=PackOptions()).evidence
+        engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
+        assert engine.pack(QUESTION).evidence
         assert server.requests == []
         engine.close()

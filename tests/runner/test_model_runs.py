@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import CitewellError
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from conftest import sqlite_runs
 from runner.scripted_runs import (
@@ -123,10 +123,10 @@ def test_a_passage_cited_twice_is_one_citation(bench: Bench) -> None:
 def test_a_changed_record_of_a_model_run_is_refused_and_no_model_is_asked(bench: Bench) -> None:
     """Changed in the log, and in the trace: exactly or tolerantly replayed, resumed, exported or compared."""
     with ScriptedModelServer(writes(GOOD)) as server:
-        engine = Engine(
+        engine = Citewell(
             Settings(data_dir=bench.data_dir, model="openai:test", model_base_url=server.base_url, judge="off")
         )
-        run_id = engine.start_research(QUESTION)
+        run_id = engine.start(QUESTION)
         engine.runs.wait(run_id)
         asked = len(server.requests)
         with sqlite_runs(engine).database.write() as connection:

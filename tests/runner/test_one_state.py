@@ -9,11 +9,11 @@ from threading import Thread
 
 import pytest
 
-from citewell.app import Engine
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.results import MissingDocument
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 
@@ -50,24 +50,24 @@ class LosesADocument(SqliteCorpus):
         return super().slices(spans)
 
 
-class LosingEngine(Engine):
+class LosingEngine(Citewell):
     def _open_corpus(self) -> CorpusStore:
         return LosesADocument(self.settings.corpus_path)
 
 
 @pytest.fixture
-def losing(tmp_path: Path, vault: Write) -> Iterator[Engine]:
-    add(engine := Engine(Settings(data_dir=tmp_path / "data"), SteadyClock()), vault(NOTES))
+def losing(tmp_path: Path, vault: Write) -> Iterator[Citewell]:
+    add(engine := Citewell(Settings(data_dir=tmp_path / "data"), SteadyClock()), vault(NOTES))
     engine.close()
     opened = LosingEngine(engine.settings, SteadyClock())
     yield opened
-    assert opened.corpus.find(LAMP) is None
+    assert opened.store.find(LAMP) is None
     opened.close()
 
 
-def test_a_run_shows_every_row_whole(losing: Engine) -> None:
+def test_a_run_shows_every_row_whole(losing: Citewell) -> None:
     async def run() -> RunResult:
-        async for event in losing.research("When was the lamp lit?"):
+        async for event in losing.stream("When was the lamp lit?"):
             if isinstance(event, RunResult):
                 return event
         raise AssertionError("a run ends with its result")
@@ -79,31 +79,31 @@ def test_a_run_shows_every_row_whole(losing: Engine) -> None:
     assert all(len(row.text) == row.span.end - row.span.start for row in rows.values())
 
 
-READS: dict[str, Callable[[Engine], Sequence[str]]] = {
+READS: dict[str, Callable[[Citewell], Sequence[str]]] = {
     "search": lambda engine: [row.text for row in engine.search("lamp lit").results],
-    "research_pack": lambda engine: [row.text for row in engine.research_pack("When was the lamp lit?").evidence],
-    "get": lambda engine: [view.text for view in engine.get([LAMP, LAMP]).documents],
+    "research_pack": lambda engine: [row.text for row in engine.pack("When was the lamp lit?").evidence],
+    "get": lambda engine: [view.text for view in engine.corpus.get(LAMP, LAMP).documents],
     "get_many": lambda engine: [
         entry.error.message if isinstance(entry, MissingDocument) else entry.text
-        for entry in engine.get_many([LAMP, LAMP]).documents
+        for entry in engine.corpus.get_many(LAMP, LAMP).documents
     ],
-    "related": lambda engine: [row.text for row in engine.related("note:vault/oil").related],
+    "related": lambda engine: [row.text for row in engine.corpus.related("note:vault/oil").related],
 }
 
 
 @pytest.mark.parametrize("name", READS)
-def test_each_way_of_reading_is_one_consistent_read(losing: Engine, name: str) -> None:
+def test_each_way_of_reading_is_one_consistent_read(losing: Citewell, name: str) -> None:
     found = READS[name](losing)
     assert any("1859" in text for text in found)
     assert all(found)
 
 
-def test_a_topic_brief_is_one_consistent_read(losing: Engine) -> None:
-    brief = losing.topic_brief("lamp")
+def test_a_topic_brief_is_one_consistent_read(losing: Citewell) -> None:
+    brief = losing.corpus.topic_brief("lamp")
     assert LAMP in {node.id for node in brief.nodes}
     assert "1859" in brief.summary
 
 
-def test_an_entity_map_is_one_consistent_read(losing: Engine) -> None:
-    documents = losing.entity_map("The light").documents
+def test_an_entity_map_is_one_consistent_read(losing: Citewell) -> None:
+    documents = losing.corpus.entity_map("The light").documents
     assert LAMP in {document.source_key for document in documents}

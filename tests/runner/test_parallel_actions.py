@@ -81,7 +81,7 @@ def test_a_person_who_asks_reaches_eight_actions_under_way(
 ) -> None:
     held = Held(blocks_threads=blocks_threads)
     engine = bench.open(held)
-    run_id = engine.start_research(QUESTION, profile="deep")
+    run_id = engine.start(QUESTION, profile="deep")
     assert held.all_begun.wait(30)
     engine.runs.control(run_id, control)
     result, events = ended(engine, run_id)
@@ -94,7 +94,7 @@ def test_a_person_who_asks_reaches_eight_actions_under_way(
 
 def test_the_time_of_a_stage_ends_every_action_of_it_and_the_run_goes_on(bench: Bench) -> None:
     engine = bench.open(Held(), StageSeconds(inspection=0.3))
-    run_id = engine.start_research(QUESTION, profile="deep")
+    run_id = engine.start(QUESTION, profile="deep")
     result, events = ended(engine, run_id)
     assert (result.status, result.answer_status) == ("done", "ok")
     assert "inspection_failed" in result.warnings
@@ -104,7 +104,7 @@ def test_the_time_of_a_stage_ends_every_action_of_it_and_the_run_goes_on(bench: 
 def test_the_time_of_the_run_ends_every_action_and_leaves_an_answer(bench: Bench) -> None:
     held = Held()
     engine = bench.open(held)
-    run_id = engine.start_research(QUESTION, profile="deep", deadline_seconds=3.0)
+    run_id = engine.start(QUESTION, profile="deep", timeout=3.0)
     result, events = ended(engine, run_id)
     assert (result.stop_reason, result.answer_status) == ("timeout_exceeded", "ok")
     assert "incomplete" in result.answer_warnings
@@ -115,7 +115,7 @@ def test_the_time_of_the_run_ends_every_action_and_leaves_an_answer(bench: Bench
 def test_no_more_actions_reach_outside_at_once_than_the_profile_allows(bench: Bench, profile: Any, bound: int) -> None:
     held = Held(bound)
     engine = bench.open(held)
-    run_id = engine.start_research(QUESTION, profile=profile)
+    run_id = engine.start(QUESTION, profile=profile)
     assert held.all_begun.wait(30)
     held.let_through()
     result, events = ended(engine, run_id)
@@ -126,7 +126,7 @@ def test_no_more_actions_reach_outside_at_once_than_the_profile_allows(bench: Be
 def test_an_engine_that_closes_while_eight_are_under_way_leaves_the_run_to_be_resumed(bench: Bench) -> None:
     held = Held()
     engine = bench.open(held)
-    run_id = engine.start_research(QUESTION, profile="deep")
+    run_id = engine.start(QUESTION, profile="deep")
     assert held.all_begun.wait(30)
     engine.close()
     freed = Held()
@@ -164,7 +164,7 @@ def test_the_time_of_a_stage_counts_for_its_actions_whatever_else_is_under_way(b
     """Eight inspections hold the run; the links followed beside them have used up their own time."""
     held = HeldLinks()
     engine = bench.open(held, flow=TwoStages(StageSeconds(retrieval=1.0)))
-    run_id = engine.start_research(QUESTION, profile="deep", deadline_seconds=60.0)
+    run_id = engine.start(QUESTION, profile="deep", timeout=60.0)
     assert held.all_begun.wait(30)
     waiting = asyncio.run(first(engine, run_id, "action_abandoned"))
     assert waiting.body["action"] == "expand"
@@ -205,7 +205,7 @@ class OnlyTheThird(Held):
 
 def test_the_record_of_equal_actions_under_way_at_once_can_be_replayed(bench: Bench) -> None:
     engine = bench.open(OnlyTheThird(), flow=Twice())
-    run_id = engine.start_research(QUESTION, profile="deep")
+    run_id = engine.start(QUESTION, profile="deep")
     seen = asyncio.run(observed(engine, run_id))
     assert seen.body["kind"] == "io"
     engine.runs.control(run_id, "cancel")

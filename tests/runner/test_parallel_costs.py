@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.library import AddReport
-from citewell.domain.runs import ModelChoice
+from citewell.engine import Citewell
 from citewell.flows.found import Found, ask, fitted, retrieve
 from citewell.flows.local import first_plan, show_found
 from citewell.flows.write import answer
@@ -59,7 +58,7 @@ def uses_all_it_may(request: ModelRequest) -> Reply:
     ids=["room for both", "room for a shorter second", "room for one", "room for none"],
 )
 def test_the_ceiling_holds_for_calls_that_are_made_at_the_same_time(
-    vault: Write, add_path: AddPath, engine: Engine, ceiling: float, output_tokens: list[int]
+    vault: Write, add_path: AddPath, engine: Citewell, ceiling: float, output_tokens: list[int]
 ) -> None:
     add_path(vault(NOTES))
     with ScriptedModelServer(uses_all_it_may) as server:
@@ -69,10 +68,10 @@ def test_the_ceiling_holds_for_calls_that_are_made_at_the_same_time(
             model_base_url=server.base_url,
             prices=PRICES,
         )
-        asking = Engine(settings, flows={"local": two_calls})
+        asking = Citewell(settings, flows={"local": two_calls})
         try:
-            choice = ModelChoice(max_cost_usd=ceiling)
-            run_id = asking.start_research("Who lit the lamp?", models=choice)
+            choice = {"max_cost": ceiling}
+            run_id = asking.start("Who lit the lamp?", **choice)
             result = asking.runs.wait(run_id, timeout=60)
             assert asking.runs.replay(run_id).identical
             events = asking.run_store.checked_events(run_id)

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import CitewellError
-from citewell.domain.runs import ModelChoice, RunResult
+from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from conftest import add, sqlite_runs
 from durability.programs import command, start_script
@@ -33,16 +33,16 @@ import sys
 import threading
 from pathlib import Path
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
 
-engine = Engine(Settings(data_dir=Path(sys.argv[1]), trace_keep=0, trace_max_age_days=0, embeddings="off"))
+engine = Citewell(Settings(data_dir=Path(sys.argv[1]), trace_keep=0, trace_max_age_days=0, embeddings="off"))
 print("ready", flush=True)
 stop = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
 rounds = removed = 0
 while not stop.is_set() or rounds < 5:
-    removed += len(engine.prune_runs().removed)
+    removed += len(engine.runs.prune().removed)
     rounds += 1
 print(rounds, removed, flush=True)
 engine.close()
@@ -60,8 +60,8 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, vault: Path) -> Iterator[Engine]:
-    opened = Engine(Settings(data_dir=tmp_path / "data", **HARD))
+def engine(tmp_path: Path, vault: Path) -> Iterator[Citewell]:
+    opened = Citewell(Settings(data_dir=tmp_path / "data", **HARD))
     add(opened, vault)
     yield opened
     opened.close()
@@ -83,7 +83,7 @@ def pruning(data: Path) -> Iterator[None]:
     assert removed > 0
 
 
-def exported(engine: Engine, run_id: str, target: Path) -> bool:
+def exported(engine: Citewell, run_id: str, target: Path) -> bool:
     """Whether a run could be exported: then the file is whole and plays back; else it is gone, and that is said."""
     try:
         engine.runs.export(run_id, target)
@@ -96,9 +96,9 @@ def exported(engine: Engine, run_id: str, target: Path) -> bool:
 
 
 @pytest.mark.attack("T2")
-def test_every_run_ends_well_while_another_process_prunes(engine: Engine, tmp_path: Path) -> None:
+def test_every_run_ends_well_while_another_process_prunes(engine: Citewell, tmp_path: Path) -> None:
     def ask(number: int) -> tuple[RunResult, bool]:
-        result = engine.runs.wait(engine.start_research(QUESTION))
+        result = engine.runs.wait(engine.start(QUESTION))
         return result, exported(engine, result.run_id, tmp_path / f"{number}.zip")
 
     with pruning(engine.settings.data_dir), ThreadPoolExecutor(4) as pool:
@@ -108,41 +108,43 @@ def test_every_run_ends_well_while_another_process_prunes(engine: Engine, tmp_pa
         assert "Josiah Pell" in result.answer
         assert result.warnings == ()
     # Nothing of what was put away is left half: a run is in the list with its trace, or in neither.
-    engine.prune_runs()
+    engine.runs.prune()
     listed = {run.run_id for run in engine.runs.latest(100).runs}
     assert {path.name for path in (engine.settings.data_dir / "research-runs").iterdir()} == listed
 
 
 @pytest.mark.attack("T2")
-def test_a_run_under_way_keeps_its_record_and_the_texts_it_cites(tmp_path: Path, engine: Engine, vault: Path) -> None:
+def test_a_run_under_way_keeps_its_record_and_the_texts_it_cites(tmp_path: Path, engine: Citewell, vault: Path) -> None:
     for _ in range(3):
-        engine.runs.wait(engine.start_research(QUESTION))
+        engine.runs.wait(engine.start(QUESTION))
     model = Gated()
     with ScriptedModelServer(model) as server:
         chosen = {"model": "openai:test", "model_base_url": server.base_url}
-        second = Engine(Settings(data_dir=engine.settings.data_dir, **{**HARD, **chosen, "trace_keep": 1}))
-        run_id = second.start_research(QUESTION)
+        second = Citewell(Settings(data_dir=engine.settings.data_dir, **{**HARD, **chosen, "trace_keep": 1}))
+        run_id = second.start(QUESTION)
         assert server.wait_until_asked()
         with pruning(engine.settings.data_dir):
             (vault / "Lamp.md").write_text("# Lamp\nThe lamp was lit by somebody else.\n", "utf-8")
             add(engine, vault)
             assert second.runs.status(run_id) == "running"
             for _ in range(2):  # so that there is something to remove
-                engine.runs.wait(engine.start_research(QUESTION))
+                engine.runs.wait(engine.start(QUESTION))
         model.may_write.set()
         result = second.runs.wait(run_id)
         assert result.status == "done"
-        assert second.prune_runs().removed == ()
+        assert second.runs.prune().removed == ()
         assert result.citations
         for citation in result.citations:
-            (view,) = engine.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+            (view,) = engine.corpus.get(
+                f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+            ).documents
             assert view.text[citation.span.start : citation.span.end] == citation.quote
         assert second.runs.replay(run_id).identical
         second.close()
 
 
 @pytest.mark.attack("T2")
-def test_the_run_of_a_killed_process_is_not_put_away_and_can_be_gone_on_with(engine: Engine) -> None:
+def test_the_run_of_a_killed_process_is_not_put_away_and_can_be_gone_on_with(engine: Citewell) -> None:
     with ScriptedModelServer(silent()) as server:
         environment = {**os.environ, "CITEWELL_MODEL": "openai:test", "CITEWELL_MODEL_BASE_URL": server.base_url}
         asked = command(engine.settings.data_dir, "research", QUESTION)
@@ -153,23 +155,23 @@ def test_the_run_of_a_killed_process_is_not_put_away_and_can_be_gone_on_with(eng
     (run,) = engine.runs.latest(9).runs
     assert run.status == "interrupted"
     with pruning(engine.settings.data_dir):
-        engine.runs.wait(engine.start_research(QUESTION))
-        engine.runs.wait(engine.start_research(QUESTION))
+        engine.runs.wait(engine.start(QUESTION))
+        engine.runs.wait(engine.start(QUESTION))
     engine.runs.resume(run.run_id, finish=True)
     assert engine.runs.wait(run.run_id).status == "done"
 
 
 @pytest.mark.attack("T2")
-def test_a_run_killed_between_its_trace_and_its_end_is_not_put_away(engine: Engine) -> None:
+def test_a_run_killed_between_its_trace_and_its_end_is_not_put_away(engine: Citewell) -> None:
     """Its trace is complete, and its record says that somebody who is gone executes it."""
-    run_id = engine.start_research(QUESTION, models=ModelChoice(model="extractive"))
+    run_id = engine.start(QUESTION, model="extractive")
     engine.runs.wait(run_id)
     dead = f"{socket.gethostname()}:999999999:1#0"
     with sqlite_runs(engine).database.write() as connection:
         connection.execute("UPDATE runs SET status = 'running', stop_reason = NULL, owner = ?", (dead,))
-    second = Engine(Settings(data_dir=engine.settings.data_dir, **HARD))
+    second = Citewell(Settings(data_dir=engine.settings.data_dir, **HARD))
     assert second.runs.status(run_id) == "interrupted"
-    report = second.prune_runs()
+    report = second.runs.prune()
     assert (report.removed, report.skipped_active) == ((), (run_id,))
     second.runs.resume(run_id)
     assert second.runs.wait(run_id).answer_status == "ok"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.flows.found import Found
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Compared
@@ -35,16 +35,16 @@ PELL = {"josiah": (6.0, 0.0), "pell": (0.0, 6.0), "anna": (-6.0, 0.0), "moor": (
 MOOR = {"josiah": (-6.0, 0.0), "pell": (0.0, -6.0), "anna": (6.0, 0.0), "moor": (0.0, 6.0)}
 
 
-async def _last(engine: Engine) -> RunResult:
+async def _last(engine: Citewell) -> RunResult:
     last: object = None
-    async for event in engine.research(QUESTION):
+    async for event in engine.stream(QUESTION):
         last = event
     assert isinstance(last, RunResult)
     return last
 
 
-def asked(data: Path, vault: Path, reader: str) -> tuple[Engine, RunResult]:
-    engine = Engine(Settings(data_dir=data, embeddings="off", reader=reader), SteadyClock())
+def asked(data: Path, vault: Path, reader: str) -> tuple[Citewell, RunResult]:
+    engine = Citewell(Settings(data_dir=data, embeddings="off", reader=reader), SteadyClock())
     add(engine, vault)
     return engine, asyncio.run(_last(engine))
 
@@ -61,7 +61,7 @@ def test_of_passages_alike_in_words_the_one_the_reader_answers_from_comes_first(
     assert read["reader"] == "toy"
     engine.close()
     shutil.rmtree(folder)
-    elsewhere = Engine(Settings(data_dir=tmp_path / "data", embeddings="off", reader="off"), SteadyClock())
+    elsewhere = Citewell(Settings(data_dir=tmp_path / "data", embeddings="off", reader="off"), SteadyClock())
     assert elsewhere.runs.replay(result.run_id).identical
     elsewhere.close()
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.library import AddReport
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from runner.scripted_runs import displayed
 from runner.test_runs import NOTES, collect
@@ -26,7 +26,7 @@ QUESTIONS = ["Who lit the lamp?", "Where did the oil come from?"]
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_whatever_a_small_model_writes_nothing_unsupported_passes_for_supported(
-    llama: str, vault: Write, add_path: AddPath, engine: Engine, question: str
+    llama: str, vault: Write, add_path: AddPath, engine: Citewell, question: str
 ) -> None:
     add_path(vault(NOTES))
     settings = Settings(
@@ -36,8 +36,8 @@ def test_whatever_a_small_model_writes_nothing_unsupported_passes_for_supported(
         model_base_url=llama,
         max_output_tokens=90,
     )
-    opened = Engine(settings)
-    events, result = asyncio.run(collect(opened.research(question, max_evidence_chars=3_000)))
+    opened = Citewell(settings)
+    events, result = asyncio.run(collect(opened.stream(question, max_evidence_chars=3_000)))
     assert result.stop_reason in ("enough_evidence", "weak_evidence_budget_exhausted", "no_evidence") or (
         result.stop_reason in ("verification_failed", "synthesis_failed") and result.answer == ""
     )
@@ -51,14 +51,14 @@ def test_whatever_a_small_model_writes_nothing_unsupported_passes_for_supported(
     opened.close()
 
 
-def _check_sentences(opened: Engine, result: RunResult) -> None:
+def _check_sentences(opened: Citewell, result: RunResult) -> None:
     """Every sentence called supported has its words, and above all its numbers and names, in the very passage."""
     for sentence in result.sentences:
         if sentence.verdict != "supported":
             continue
         assert sentence.quote is not None
         place = f"{sentence.quote.source_key}@{sentence.quote.content_hash}"
-        (document,) = opened.get([place], content_mode="full").documents
+        (document,) = opened.corpus.get(place, content_mode="full").documents
         assert document.text[sentence.quote.start : sentence.quote.end] == sentence.quote.text
         numbers = {word for word in sentence.text.replace(",", " ").split() if word.isdigit()}
         assert all(number in document.text for number in numbers)

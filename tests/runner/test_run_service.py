@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput, Interrupted, NotFound
 from citewell.domain.events import Entry
 from citewell.domain.run_store import RunMark
 from citewell.domain.runs import Control
+from citewell.engine import Citewell
 from citewell.recording.owners import this_process
 from citewell.recording.poller import RunPoller
 from runner.test_runs import NOTES, ask, held, stored_copy
@@ -26,7 +26,7 @@ def dead_owner() -> str:
     return f"{this_process().rsplit(':', 2)[0]}:999999999:1#0"
 
 
-def test_a_run_interrupted_before_its_first_step_says_so_and_can_be_resumed(corpus: Engine) -> None:
+def test_a_run_interrupted_before_its_first_step_says_so_and_can_be_resumed(corpus: Citewell) -> None:
     runs, asked = corpus.runs, threading.Event()
     call = runs._executor.call
 
@@ -37,7 +37,7 @@ def test_a_run_interrupted_before_its_first_step_says_so_and_can_be_resumed(corp
 
     runs._executor.call = telling  # type: ignore[method-assign]
     call(asked.wait)  # the loop takes up the run and its interruption at the same moment
-    run_id = corpus.start_research("Who lit the lamp?")
+    run_id = corpus.start("Who lit the lamp?")
     result = runs._running[run_id].result
     runs.interrupt(run_id)
     assert isinstance(result.exception(timeout=0), Interrupted)
@@ -49,7 +49,7 @@ def test_a_run_interrupted_before_its_first_step_says_so_and_can_be_resumed(corp
 
 @pytest.mark.parametrize(("control", "status"), [("cancel", "cancelled"), ("finish", "done")])
 def test_what_a_run_was_asked_before_its_process_died_holds_for_whoever_takes_it_over(
-    corpus: Engine, control: Control, status: str
+    corpus: Citewell, control: Control, status: str
 ) -> None:
     events, _ = ask(corpus)
     stored_copy(corpus.run_store, events[:9], RUN, dead_owner())
@@ -61,7 +61,7 @@ def test_what_a_run_was_asked_before_its_process_died_holds_for_whoever_takes_it
     assert corpus.runs.replay(RUN).identical
 
 
-def test_what_a_run_has_done_already_is_not_asked_of_it_again(corpus: Engine) -> None:
+def test_what_a_run_has_done_already_is_not_asked_of_it_again(corpus: Citewell) -> None:
     """It was told to finish, recorded it and died: the next process finishes it, once."""
     events, _ = ask(corpus)
     stored_copy(corpus.run_store, events[:9], RUN, None)
@@ -79,7 +79,7 @@ def test_what_a_run_has_done_already_is_not_asked_of_it_again(corpus: Engine) ->
     assert len(recorded) == 1
 
 
-def test_whoever_resumes_a_run_by_hand_means_it(corpus: Engine) -> None:
+def test_whoever_resumes_a_run_by_hand_means_it(corpus: Citewell) -> None:
     events, result = ask(corpus)
     stored_copy(corpus.run_store, events[:9], RUN, None)
     corpus.run_store.request(RUN, "cancel", "2026-01-01T00:00:00.000Z")
@@ -87,20 +87,20 @@ def test_whoever_resumes_a_run_by_hand_means_it(corpus: Engine) -> None:
     assert corpus.runs.wait(RUN, timeout=30).answer == result.answer
 
 
-def test_a_queued_run_that_is_cancelled_ends_as_cancelled_for_whoever_waits(corpus: Engine) -> None:
+def test_a_queued_run_that_is_cancelled_ends_as_cancelled_for_whoever_waits(corpus: Citewell) -> None:
     corpus.runs._max_running = 1
     with held(corpus):  # the first cannot end meanwhile
-        first, second = (corpus.start_research("Who lit the lamp?") for _ in range(2))
+        first, second = (corpus.start("Who lit the lamp?") for _ in range(2))
         waiting = corpus.runs._queue[0].result
         assert corpus.runs.control(second, "cancel").status == "cancelled"
     assert corpus.runs.wait(first, timeout=30).status == "done"
     assert waiting.result(timeout=30).status == "cancelled"
 
 
-def test_a_run_without_a_trace_can_be_cancelled_at_once(corpus: Engine) -> None:
+def test_a_run_without_a_trace_can_be_cancelled_at_once(corpus: Citewell) -> None:
     begun = threading.Event()
     corpus.runs._executor.call(begun.wait)  # it is asked before it has taken its first step
-    run_id = corpus.start_research("Who lit the lamp?", traced=False)
+    run_id = corpus.start("Who lit the lamp?", trace=False)
     assert corpus.runs.control(run_id, "cancel").detail == "asked"
     begun.set()
     assert corpus.runs.wait(run_id, timeout=30).status == "cancelled"
@@ -108,7 +108,7 @@ def test_a_run_without_a_trace_can_be_cancelled_at_once(corpus: Engine) -> None:
         corpus.runs.control(run_id, "cancel")
 
 
-def test_a_watcher_of_a_run_that_is_deleted_is_told(corpus: Engine) -> None:
+def test_a_watcher_of_a_run_that_is_deleted_is_told(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     stored_copy(corpus.run_store, events[:4], RUN, None)
 
@@ -124,7 +124,7 @@ def test_a_watcher_of_a_run_that_is_deleted_is_told(corpus: Engine) -> None:
         asyncio.run(watch())
 
 
-def test_a_log_is_read_whole_while_it_grows(corpus: Engine) -> None:
+def test_a_log_is_read_whole_while_it_grows(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     owner = f"{this_process()}#1"
     stored_copy(corpus.run_store, events[:2], RUN, owner)
@@ -171,7 +171,7 @@ def test_a_store_that_fails_and_a_watcher_that_fails_do_not_end_the_watching(pol
     assert all(told.acquire(timeout=10) for _ in range(3))
 
 
-def test_a_run_is_named_by_its_id_by_how_it_begins_or_as_the_last(corpus: Engine) -> None:
+def test_a_run_is_named_by_its_id_by_how_it_begins_or_as_the_last(corpus: Citewell) -> None:
     with pytest.raises(NotFound, match="No run is recorded"):
         corpus.runs.find("last")
     events, result = ask(corpus)

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect
 from citewell.domain.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
 from citewell.domain.events import Entry, RunEvent, RunResumed
@@ -24,6 +23,7 @@ from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunStore
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
+from citewell.engine import Citewell
 from citewell.flows.display import Display
 from citewell.flows.play import begin, opening_entry, replay
 from citewell.recording.log import MemoryLog
@@ -51,12 +51,12 @@ async def collect(events: AsyncIterator[RunEvent | RunResult]) -> tuple[list[Run
     return [event for event in seen if isinstance(event, RunEvent)], seen[-1]
 
 
-def ask(engine: Engine, question: str = "Who lit the lamp?", **options: object) -> tuple[list[RunEvent], RunResult]:
-    return asyncio.run(collect(engine.research(question, **options)))  # type: ignore[arg-type]
+def ask(engine: Citewell, question: str = "Who lit the lamp?", **options: object) -> tuple[list[RunEvent], RunResult]:
+    return asyncio.run(collect(engine.stream(question, **options)))
 
 
 @pytest.fixture
-def corpus(vault: Write, add_path: AddPath, engine: Engine) -> Engine:
+def corpus(vault: Write, add_path: AddPath, engine: Citewell) -> Citewell:
     add_path(vault(NOTES))
     return engine
 
@@ -66,26 +66,28 @@ def without_time(result: RunResult) -> RunResult:
     return replace(result, metrics=replace(result.metrics, seconds=0.0, stage_seconds={}), trace_path=None)
 
 
-def test_an_answer_is_bound_to_the_exact_passage(corpus: Engine) -> None:
+def test_an_answer_is_bound_to_the_exact_passage(corpus: Citewell) -> None:
     _, result = ask(corpus)
     assert (result.answer_status, result.stop_reason, result.status) == ("ok", "enough_evidence", "done")
     assert "Josiah Pell" in result.answer
     assert "[1]" in result.answer
     for citation in result.citations:
-        (document,) = corpus.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+        (document,) = corpus.corpus.get(
+            f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+        ).documents
         assert document.text[citation.span.start : citation.span.end] == citation.quote
     assert result.flow.holds
     assert {sentence.verdict for sentence in result.sentences} == {"supported"}
 
 
-def test_what_is_not_there_is_refused_with_the_terms_tried(corpus: Engine) -> None:
+def test_what_is_not_there_is_refused_with_the_terms_tried(corpus: Citewell) -> None:
     _, result = ask(corpus, "What does zirconium cost in Antwerp?")
     assert (result.answer_status, result.stop_reason, result.citations) == ("no_evidence", "no_evidence", ())
     assert "zirconium" in result.answer
 
 
 @pytest.mark.attack("X3")
-def test_a_trace_is_complete_and_private(corpus: Engine) -> None:
+def test_a_trace_is_complete_and_private(corpus: Citewell) -> None:
     _, result = ask(corpus)
     assert result.trace_path is not None
     folder = corpus.settings.data_dir / result.trace_path
@@ -98,18 +100,18 @@ def test_a_trace_is_complete_and_private(corpus: Engine) -> None:
     assert "Josiah Pell" in (folder / "run.md").read_text("utf-8")
 
 
-def test_replay_gives_the_same_bytes(corpus: Engine) -> None:
+def test_replay_gives_the_same_bytes(corpus: Citewell) -> None:
     _, result = ask(corpus)
     report = corpus.runs.replay(result.run_id)
     assert (report.identical, report.mode) == (True, "exact")
     assert corpus.runs.replay(result.run_id, tolerant=True).identical
 
 
-def test_replay_does_not_need_the_corpus(corpus: Engine, tmp_path: Path) -> None:
+def test_replay_does_not_need_the_corpus(corpus: Citewell, tmp_path: Path) -> None:
     _, result = ask(corpus)
     target = tmp_path / "run.zip"
     corpus.runs.export(result.run_id, target)
-    clean = Engine(Settings(data_dir=tmp_path / "elsewhere"))
+    clean = Citewell(Settings(data_dir=tmp_path / "elsewhere"))
     report = clean.runs.replay(str(target))
     assert (report.identical, report.sha256) == (True, corpus.runs.replay(result.run_id).sha256)
     clean.close()
@@ -117,7 +119,7 @@ def test_replay_does_not_need_the_corpus(corpus: Engine, tmp_path: Path) -> None
 
 @pytest.mark.attack("T5")
 @pytest.mark.slow
-def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus: Engine, tmp_path: Path) -> None:
+def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus: Citewell, tmp_path: Path) -> None:
     _, result = ask(corpus)
     wanted = corpus.runs.replay(result.run_id).sha256
     corpus.close()
@@ -139,7 +141,7 @@ def test_replay_is_the_same_in_any_time_zone_locale_hash_seed_and_folder(corpus:
 
 
 @pytest.mark.attack("T6")
-def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> None:
+def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Citewell) -> None:
     events, result = ask(corpus)
     database = sqlite_runs(corpus).database
     with database.write() as connection:
@@ -162,7 +164,7 @@ def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Engine) -> Non
     assert corpus.runs.replay(result.run_id).identical
 
 
-def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeating_work(corpus: Engine) -> None:
+def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeating_work(corpus: Citewell) -> None:
     """Cut the log behind every entry, resume, and count what is done again: nothing that was recorded."""
     whole, result = ask(corpus)
     events = [event for event in whole if not event.kind.startswith("trace_")]
@@ -180,7 +182,7 @@ def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeati
         kept = events[:cut]
         log = MemoryLog(result.run_id, kept)
         performed.clear()
-        again = drive(log, counting(corpus._effects(None)), corpus._clock, is_resumed=True)
+        again = drive(log, counting(corpus.effects(None)), corpus.clock, is_resumed=True)
         assert without_time(again) == without_time(result), f"cut behind entry {cut}"
         before = [event for event in kept if event in recorded_io]
         assert len(performed) == len(recorded_io) - len(before), f"cut behind entry {cut}"
@@ -232,7 +234,7 @@ def stored_copy(store: RunStore, events: list[RunEvent], run_id: str, owner: str
         store.release(run_id, held, "interrupted", None, at)
 
 
-def test_a_run_whose_process_died_is_shown_as_interrupted_and_can_be_resumed(corpus: Engine) -> None:
+def test_a_run_whose_process_died_is_shown_as_interrupted_and_can_be_resumed(corpus: Citewell) -> None:
     events, result = ask(corpus)
     run_id = "20260101T000000-00000001"
     dead = f"{this_process().rpartition(':')[0].rpartition(':')[0]}:999999999:1#0"
@@ -244,7 +246,7 @@ def test_a_run_whose_process_died_is_shown_as_interrupted_and_can_be_resumed(cor
     assert corpus.runs.replay(run_id).identical
 
 
-def test_a_run_on_another_host_is_left_alone_until_its_lease_runs_out(corpus: Engine) -> None:
+def test_a_run_on_another_host_is_left_alone_until_its_lease_runs_out(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     run_id = "20260101T000000-00000005"
     stored_copy(corpus.run_store, events[:4], run_id, "another-host:1:1#0")
@@ -257,7 +259,7 @@ def test_a_run_on_another_host_is_left_alone_until_its_lease_runs_out(corpus: En
     later.close()
 
 
-def test_whoever_lost_a_run_to_another_process_can_add_nothing_to_it(corpus: Engine) -> None:
+def test_whoever_lost_a_run_to_another_process_can_add_nothing_to_it(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     store, run_id = corpus.run_store, "20260101T000000-00000006"
     late = f"{this_process().rpartition(':')[0].rpartition(':')[0]}:999999999:1#0"
@@ -270,7 +272,7 @@ def test_whoever_lost_a_run_to_another_process_can_add_nothing_to_it(corpus: Eng
     assert len(store.events(run_id)) == 4
 
 
-def test_two_processes_cannot_execute_the_same_run(corpus: Engine) -> None:
+def test_two_processes_cannot_execute_the_same_run(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     sleeper = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     try:
@@ -285,7 +287,7 @@ def test_two_processes_cannot_execute_the_same_run(corpus: Engine) -> None:
 
 
 @pytest.mark.attack("C3")
-def test_a_finished_run_cannot_be_resumed_or_cancelled(corpus: Engine) -> None:
+def test_a_finished_run_cannot_be_resumed_or_cancelled(corpus: Citewell) -> None:
     _, result = ask(corpus)
     with pytest.raises(BadInput, match="ended already"):
         corpus.runs.resume(result.run_id)
@@ -300,7 +302,7 @@ async def never(call: Call, on_text: Callable[[str], None]) -> Any:
 
 
 @pytest.mark.attack("C3")
-def test_cancelling_reaches_a_hanging_action_at_once(corpus: Engine) -> None:
+def test_cancelling_reaches_a_hanging_action_at_once(corpus: Citewell) -> None:
     log = begun("20260101T000000-00000003", request())
 
     async def run() -> RunResult:
@@ -311,14 +313,14 @@ def test_cancelling_reaches_a_hanging_action_at_once(corpus: Engine) -> None:
             return await never(call, on_text)
 
         async with asyncio.timeout(2):
-            return await driven(log, hanging, corpus._clock, on_driver=drivers.append)
+            return await driven(log, hanging, corpus.clock, on_driver=drivers.append)
 
     result = asyncio.run(run())
     assert (result.status, result.stop_reason, result.answer_status) == ("cancelled", "cancelled", "error")
     assert replay_of(log) == result
 
 
-def test_a_hanging_action_meets_the_deadline(corpus: Engine) -> None:
+def test_a_hanging_action_meets_the_deadline(corpus: Citewell) -> None:
     log = begun("20260101T000000-00000004", replace(request(), deadline_seconds=0.05))
     result = drive(log, never, RealTime())
     assert (result.stop_reason, result.answer) == ("timeout_exceeded", "")
@@ -342,62 +344,62 @@ def replay_of(log: MemoryLog) -> RunResult:
     return begin(log.events()).result
 
 
-def test_without_a_trace_nothing_is_left_on_disk(corpus: Engine) -> None:
+def test_without_a_trace_nothing_is_left_on_disk(corpus: Citewell) -> None:
     before = {path.name for path in corpus.settings.data_dir.rglob("*")}
-    _, result = ask(corpus, traced=False)
+    _, result = ask(corpus, trace=False)
     assert result.answer_status == "ok"
     assert result.trace_path is None
     assert {path.name for path in corpus.settings.data_dir.rglob("*")} == before
 
 
 def test_an_answer_shown_again_says_which_sources_have_changed(
-    corpus: Engine, vault: Write, add_path: AddPath, tmp_path: Path
+    corpus: Citewell, vault: Write, add_path: AddPath, tmp_path: Path
 ) -> None:
     _, result = ask(corpus)
     cited = result.citations[0]
     root = vault({"Lamp.md": "The lamp was lit by somebody else entirely."})
     os.utime(root / "Lamp.md", ns=(1, 1))
     add_path(root)
-    shown = corpus.show_run(result.run_id).sources[0]
+    shown = corpus.runs.show(result.run_id).sources[0]
     assert (shown.source_key, shown.state) == ("note:vault/lamp", "changed")
-    (document,) = corpus.get([f"{cited.source_key}@{cited.span.content_hash}"], content_mode="full").documents
+    (document,) = corpus.corpus.get(f"{cited.source_key}@{cited.span.content_hash}", content_mode="full").documents
     assert document.text[cited.span.start : cited.span.end] == cited.quote
 
 
-def test_a_removed_note_stays_readable_by_hash_until_it_is_purged(corpus: Engine) -> None:
+def test_a_removed_note_stays_readable_by_hash_until_it_is_purged(corpus: Citewell) -> None:
     _, result = ask(corpus)
     cited = result.citations[0]
-    report = corpus.remove([cited.source_key])
+    report = corpus.corpus.remove(cited.source_key)
     assert report.cited_by_runs == (result.run_id,)
     lookup = f"{cited.source_key}@{cited.span.content_hash}"
-    (document,) = corpus.get([lookup], content_mode="full").documents
+    (document,) = corpus.corpus.get(lookup, content_mode="full").documents
     assert document.text[cited.span.start : cited.span.end] == cited.quote
-    assert corpus.show_run(result.run_id).sources[0].state == "removed"
+    assert corpus.runs.show(result.run_id).sources[0].state == "removed"
     assert corpus.runs.replay(result.run_id).identical
-    corpus.remove(["note:vault/oil"])
+    corpus.corpus.remove("note:vault/oil")
 
 
-def test_purging_deletes_the_runs_that_quote_a_document(corpus: Engine) -> None:
+def test_purging_deletes_the_runs_that_quote_a_document(corpus: Citewell) -> None:
     _, result = ask(corpus)
     cited = result.citations[0]
-    report = corpus.remove([cited.source_key], purge=True)
+    report = corpus.corpus.remove(cited.source_key, purge=True)
     assert report.purged_runs == (result.run_id,)
     assert corpus.runs.latest(10).runs == ()
     assert not (corpus.settings.data_dir / "research-runs" / result.run_id).exists()
     with pytest.raises(CitewellError):
-        corpus.get([f"{cited.source_key}@{cited.span.content_hash}"])
+        corpus.corpus.get(f"{cited.source_key}@{cited.span.content_hash}")
 
 
-def test_purging_also_deletes_runs_that_only_retrieved_a_document(corpus: Engine) -> None:
+def test_purging_also_deletes_runs_that_only_retrieved_a_document(corpus: Citewell) -> None:
     _, result = ask(corpus)
     cited = {citation.source_key for citation in result.citations}
     retrieved = next(key for key in result.flow.retrieved if key not in cited)
-    assert corpus.remove([retrieved], purge=True).purged_runs == (result.run_id,)
+    assert corpus.corpus.remove(retrieved, purge=True).purged_runs == (result.run_id,)
     record = b"".join(path.read_bytes() for path in corpus.settings.data_dir.glob("runs.db*"))
     assert b"Who lit the lamp?" not in record
 
 
-def test_a_changed_byte_in_a_trace_is_refused_when_the_run_is_named_by_its_id(corpus: Engine) -> None:
+def test_a_changed_byte_in_a_trace_is_refused_when_the_run_is_named_by_its_id(corpus: Citewell) -> None:
     _, result = ask(corpus)
     assert result.trace_path is not None
     path = corpus.settings.data_dir / result.trace_path / "run.md"
@@ -407,7 +409,7 @@ def test_a_changed_byte_in_a_trace_is_refused_when_the_run_is_named_by_its_id(co
 
 
 @pytest.mark.parametrize("column", ["question", "status", "tool_version"])
-def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Engine, column: str) -> None:
+def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Citewell, column: str) -> None:
     _, result = ask(corpus)
     with sqlite_runs(corpus).database.write() as connection:
         connection.execute(f"UPDATE runs SET {column} = ?", ("failed" if column == "status" else "another",))
@@ -415,7 +417,7 @@ def test_a_list_of_runs_that_tells_another_story_is_refused(corpus: Engine, colu
         corpus.runs.replay(result.run_id)
 
 
-def test_two_runs_are_compared_and_a_run_with_today(corpus: Engine, vault: Write, add_path: AddPath) -> None:
+def test_two_runs_are_compared_and_a_run_with_today(corpus: Citewell, vault: Write, add_path: AddPath) -> None:
     _, first = ask(corpus)
     _, second = ask(corpus, "Where did the lamp oil come from?")
     found = corpus.runs.diff(first.run_id, second.run_id)
@@ -428,7 +430,7 @@ def test_two_runs_are_compared_and_a_run_with_today(corpus: Engine, vault: Write
     assert "note:vault/new" in today.evidence.added
 
 
-def test_a_run_another_process_executes_can_be_followed(corpus: Engine) -> None:
+def test_a_run_another_process_executes_can_be_followed(corpus: Citewell) -> None:
     events, result = ask(corpus)
 
     async def follow() -> list[RunEvent]:
@@ -437,9 +439,9 @@ def test_a_run_another_process_executes_can_be_followed(corpus: Engine) -> None:
     assert asyncio.run(follow()) == events
 
 
-def test_an_interrupted_run_says_so_and_goes_on(corpus: Engine) -> None:
+def test_an_interrupted_run_says_so_and_goes_on(corpus: Citewell) -> None:
     async def interrupt() -> str:
-        run_id = corpus.start_research("Who lit the lamp?")
+        run_id = corpus.start("Who lit the lamp?")
         async for event in corpus.runs.follow(run_id):
             if event.kind == "stage_entered" and event.body["stage"] == "retrieve":
                 break
@@ -456,7 +458,7 @@ def test_an_interrupted_run_says_so_and_goes_on(corpus: Engine) -> None:
 
 
 @contextmanager
-def held(engine: Engine) -> Iterator[None]:
+def held(engine: Citewell) -> Iterator[None]:
     """Another connection holds the corpus: it can be read and not written."""
     connection = connect(engine.settings.corpus_path)
     connection.execute("BEGIN IMMEDIATE")
@@ -467,9 +469,9 @@ def held(engine: Engine) -> Iterator[None]:
         connection.close()
 
 
-def test_a_watcher_that_leaves_changes_nothing(corpus: Engine) -> None:
+def test_a_watcher_that_leaves_changes_nothing(corpus: Citewell) -> None:
     async def leave_at_once() -> str:
-        async for event in corpus.research("Who lit the lamp?"):
+        async for event in corpus.stream("Who lit the lamp?"):
             assert isinstance(event, RunEvent)
             return event.run_id
         raise AssertionError("nothing to see")
@@ -478,9 +480,9 @@ def test_a_watcher_that_leaves_changes_nothing(corpus: Engine) -> None:
     assert (result.status, result.answer_status) == ("done", "ok")
 
 
-def test_watchers_see_every_entry_from_where_they_want_without_gap_or_duplicate(corpus: Engine) -> None:
+def test_watchers_see_every_entry_from_where_they_want_without_gap_or_duplicate(corpus: Citewell) -> None:
     async def watch() -> list[list[int]]:
-        run_id = corpus.start_research("Who lit the lamp?")
+        run_id = corpus.start("Who lit the lamp?")
         found = await asyncio.gather(*(sequences(corpus, run_id, after) for after in (-1, -1, 3)))
         return [*found, await sequences(corpus, run_id, 5)]
 
@@ -489,20 +491,20 @@ def test_watchers_see_every_entry_from_where_they_want_without_gap_or_duplicate(
     assert (other, late, afterwards) == (whole, whole[4:], whole[6:])
 
 
-async def sequences(engine: Engine, run_id: str, after: int) -> list[int]:
+async def sequences(engine: Citewell, run_id: str, after: int) -> list[int]:
     return [event.sequence async for event in engine.runs.follow(run_id, after)]
 
 
-def test_runs_beyond_the_limit_wait_in_the_queue_and_are_executed_in_turn(corpus: Engine) -> None:
+def test_runs_beyond_the_limit_wait_in_the_queue_and_are_executed_in_turn(corpus: Citewell) -> None:
     corpus.runs._max_running = 1
     with held(corpus):  # the first cannot end meanwhile
-        first, second = (corpus.start_research("Who lit the lamp?") for _ in range(2))
+        first, second = (corpus.start("Who lit the lamp?") for _ in range(2))
         assert corpus.run_store.summary(second).status == "queued"
     assert [corpus.runs.wait(run_id).status for run_id in (first, second)] == ["done", "done"]
     assert corpus.runs.replay(second).identical
 
 
-def test_a_run_that_was_only_queued_is_executed_by_whoever_adopts_it(corpus: Engine) -> None:
+def test_a_run_that_was_only_queued_is_executed_by_whoever_adopts_it(corpus: Citewell) -> None:
     events, result = ask(corpus)
     run_id = "20260101T000000-00000007"
     at = "2026-01-01T00:00:00.000Z"
@@ -513,7 +515,7 @@ def test_a_run_that_was_only_queued_is_executed_by_whoever_adopts_it(corpus: Eng
 
 
 @pytest.mark.attack("C3")
-def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Engine) -> None:
+def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     for run_id in ("20260101T000000-0000000a", "20260101T000000-0000000b"):
         stored_copy(corpus.run_store, events[:9], run_id, None)
@@ -521,27 +523,27 @@ def test_an_interrupted_run_can_be_finished_or_cancelled(corpus: Engine) -> None
     assert "incomplete" in corpus.runs.wait("20260101T000000-0000000a").answer_warnings
     report = corpus.runs.control("20260101T000000-0000000b", "cancel")
     assert report.status == "cancelled"
-    shown = corpus.show_run("20260101T000000-0000000b").result
+    shown = corpus.runs.show("20260101T000000-0000000b").result
     assert shown is not None
     assert (shown.status, shown.trace_path) == ("cancelled", "research-runs/20260101T000000-0000000b")
 
 
 @pytest.mark.slow
-def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none_of_them(corpus: Engine) -> None:
+def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none_of_them(corpus: Citewell) -> None:
     """Pruning that would take everything beyond the latest twenty takes the old ones only, while the new ones run."""
     old = [ask(corpus)[1].run_id for _ in range(5)]
-    pruner = Engine(replace(corpus.settings, trace_keep=20, trace_max_age_days=0), corpus._clock)
+    pruner = Citewell(replace(corpus.settings, trace_keep=20, trace_max_age_days=0), corpus.clock)
     removed: list[str] = []
 
     async def all_at_once() -> list[RunResult]:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(collect(corpus.research("Who lit the lamp?"))) for _ in range(20)]
+            tasks = [group.create_task(collect(corpus.stream("Who lit the lamp?"))) for _ in range(20)]
             for _ in range(5):
-                removed.extend((await asyncio.to_thread(pruner.prune_runs)).removed)
+                removed.extend((await asyncio.to_thread(pruner.runs.prune)).removed)
         return [task.result()[1] for task in tasks]
 
     results = asyncio.run(all_at_once())
-    removed += pruner.prune_runs().removed
+    removed += pruner.runs.prune().removed
     assert len({result.run_id for result in results}) == 20
     assert all(corpus.runs.replay(result.run_id).identical for result in results)
     assert set(removed) == set(old)
@@ -550,14 +552,14 @@ def test_twenty_runs_at_once_write_twenty_traces_and_pruning_touches_none_of_the
     pruner.close()
 
 
-def leave_pages(corpus: Engine, count: int) -> None:
+def leave_pages(corpus: Citewell, count: int) -> None:
     """Let the file of runs grow by so many pages and no more."""
     with sqlite_runs(corpus).database.write() as connection:
         pages = connection.pragma("page_count")
         connection.execute(f"PRAGMA max_page_count = {pages + count}").fetchall()
 
 
-def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Engine) -> None:
+def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Citewell) -> None:
     ask(corpus)
     leave_pages(corpus, 3)
     _, result = ask(corpus)
@@ -568,23 +570,23 @@ def test_a_full_disk_while_recording_keeps_the_answer_and_says_so(corpus: Engine
 
 
 @pytest.mark.attack("D4")
-def test_a_run_that_cannot_be_recorded_is_not_begun(corpus: Engine) -> None:
+def test_a_run_that_cannot_be_recorded_is_not_begun(corpus: Citewell) -> None:
     ask(corpus)
     leave_pages(corpus, 0)
     with pytest.raises(StoreFull, match="The run was not begun"):
-        corpus.start_research("Who lit the lamp?")
+        corpus.start("Who lit the lamp?")
     assert len(corpus.runs.latest(10).runs) == 1
 
 
 def test_a_corpus_that_changes_during_the_run_does_not_change_what_it_cites(
-    corpus: Engine, vault: Write, add_path: AddPath
+    corpus: Citewell, vault: Write, add_path: AddPath
 ) -> None:
     async def change_midway() -> RunResult:
-        async for event in corpus.research("Who lit the lamp?"):
+        async for event in corpus.stream("Who lit the lamp?"):
             if isinstance(event, RunResult):
                 return event
             if event.kind == "stage_entered" and event.body["stage"] == "inspect_top":
-                corpus.remove(["note:vault/lamp"])
+                corpus.corpus.remove("note:vault/lamp")
         raise AssertionError("no result")
 
     result = asyncio.run(change_midway())

@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
 
 Seen = list[tuple[int, str]]
@@ -22,7 +22,7 @@ Seen = list[tuple[int, str]]
 class Watching:
     """The watchers of this process."""
 
-    def __init__(self, engine: Engine, run_id: str) -> None:
+    def __init__(self, engine: Citewell, run_id: str) -> None:
         self._engine = engine
         self._run_id = run_id
         self._changed = asyncio.Condition()
@@ -46,7 +46,7 @@ class Watching:
 
 
 async def main(data: Path, run_id: str, watchers: int, sequence: int, leaves: bool) -> None:
-    engine = Engine(Settings(data_dir=data))
+    engine = Citewell(Settings(data_dir=data))
     watching = Watching(engine, run_id)
     async with asyncio.TaskGroup() as group:
         for number in range(watchers):

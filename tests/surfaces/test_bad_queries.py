@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.database.sqlite import connect
 from citewell.domain.queries import Filters
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.surfaces.cli.main import run
 from conftest import Write
@@ -28,7 +28,7 @@ Cli = Callable[..., tuple[int, Any, str]]
 
 
 @pytest.fixture
-def program(corpus: Engine, capfdbinary: pytest.CaptureFixture[bytes]) -> Cli:
+def program(corpus: Citewell, capfdbinary: pytest.CaptureFixture[bytes]) -> Cli:
     """Runs a command over the notes: exit code, the JSON document it printed, what it said on stderr."""
 
     def call(*arguments: str) -> tuple[int, Any, str]:
@@ -120,34 +120,34 @@ DERIVED = ("index_segments", "index_terms", "index_postings", "index_chunks", "i
 
 @pytest.mark.parametrize("tables", [DERIVED, *((table,) for table in DERIVED)], ids=["all of it", *DERIVED])
 def test_an_engine_that_is_serving_goes_on_when_its_index_is_taken_away_under_it(
-    corpus: Engine, tables: tuple[str, ...], tmp_path: Path
+    corpus: Citewell, tables: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Another process empties the derived tables; the words still find, and the next `add` makes the index anew."""
     before = [row.source_key for row in corpus.search("kelp").results]
-    packed = {row.source_key for row in corpus.research_pack("kelp autumn").evidence}
+    packed = {row.source_key for row in corpus.pack("kelp autumn").evidence}
     assert set(before) == {"note:vault/kelp", "note:vault/mixed"}
     other = connect(corpus.settings.corpus_path)
     for table in tables:
         other.execute(f"DELETE FROM {table}")
     other.close()
     assert {row.source_key for row in corpus.search("kelp").results} == set(before)
-    assert {row.source_key for row in corpus.research_pack("kelp autumn").evidence} == packed
-    for _ in corpus.add(tmp_path / "vault"):
+    assert {row.source_key for row in corpus.pack("kelp autumn").evidence} == packed
+    for _ in corpus.corpus.sync(tmp_path / "vault"):
         pass
     assert [row.source_key for row in corpus.search("kelp").results] == before
-    assert corpus.corpus.check_integrity() == []
+    assert corpus.store.check_integrity() == []
 
 
 def test_a_corpus_of_one_document_answers_by_every_lane(tmp_path: Path, vault: Write) -> None:
-    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="on"), open_embedder=WordEmbedder)
-    for _ in engine.add(vault({"only.md": "The automobile is loud."})):
+    engine = Citewell(Settings(data_dir=tmp_path / "data", embeddings="on"), open_embedder=WordEmbedder)
+    for _ in engine.corpus.sync(vault({"only.md": "The automobile is loud."})):
         pass
-    for _ in engine.encode():
+    for _ in engine.corpus.encode():
         pass
     for mode in ("lexical", "semantic", "hybrid"):
         found = engine.search("loud automobile", mode=mode)
         assert [row.source_key for row in found.results] == ["note:vault/only"], mode
-    pack = engine.research_pack("Is the automobile loud?")
+    pack = engine.pack("Is the automobile loud?")
     assert [row.source_key for row in pack.evidence] == ["note:vault/only"]
     assert pack.coverage.missing_concepts == ()
     assert engine.search("turbine", mode="lexical").results == ()
@@ -156,7 +156,7 @@ def test_a_corpus_of_one_document_answers_by_every_lane(tmp_path: Path, vault: W
 
 
 def test_an_empty_corpus_says_what_to_do(tmp_path: Path) -> None:
-    engine = Engine(Settings(data_dir=tmp_path / "data"))
+    engine = Citewell(Settings(data_dir=tmp_path / "data"))
     assert "add a folder" in engine.search("kelp").warnings[0]
-    assert "nothing has been added yet" in engine.research_pack("longlnies").coverage.recall_note
+    assert "nothing has been added yet" in engine.pack("longlnies").coverage.recall_note
     engine.close()

@@ -14,8 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.app import SystemClock
 from citewell.database.sqlite import connect
+from citewell.parts import SystemClock
 from citewell.recording.store import SqliteRuns
 from citewell.surfaces.schemas import SCHEMA_NAMES, json_schema
 from readers.pdf_bytes import pdf_bytes

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.surfaces.cli import main
 from citewell.surfaces.cli.main import cli
@@ -32,8 +32,8 @@ def data(tmp_path: Path) -> Path:
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "Lamp.md").write_text("# Lamp\nLit by Pell.", "utf-8")
     (tmp_path / "vault" / "Oil.md").write_text("# Oil\nThe oil of the lamp came from Leith.", "utf-8")
-    engine = Engine(Settings(data_dir=tmp_path / "data", embeddings="off"))
-    for _ in engine.add(tmp_path / "vault"):
+    engine = Citewell(Settings(data_dir=tmp_path / "data", embeddings="off"))
+    for _ in engine.corpus.sync(tmp_path / "vault"):
         pass
     engine.close()
     return tmp_path / "data"

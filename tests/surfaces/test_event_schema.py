@@ -12,11 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.decisions import DECISION_TYPES
 from citewell.domain.events import EVENT_KINDS, RunEvent
 from citewell.domain.library import AddReport
-from citewell.domain.runs import ModelChoice
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.surfaces.schemas import json_schema
 from recording.test_earlier_versions import GOLDEN
@@ -54,7 +53,7 @@ def test_it_has_a_form_for_every_kind_of_event_and_every_decision() -> None:
     assert [one["properties"]["name"].get("const") for one in decisions] == [*DECISION_TYPES, None]
 
 
-def test_every_event_of_a_run_fits_it_exactly(corpus: Engine) -> None:
+def test_every_event_of_a_run_fits_it_exactly(corpus: Citewell) -> None:
     events, _ = ask(corpus)
     assert {"run_started", "action_intended", "observation_recorded", "decision_made", "run_finished"} <= {
         event.kind for event in events
@@ -63,14 +62,14 @@ def test_every_event_of_a_run_fits_it_exactly(corpus: Engine) -> None:
         assert_fits(event, is_closed=True)
 
 
-def test_every_event_of_a_run_with_models_fits_it_exactly(corpus: Engine) -> None:
+def test_every_event_of_a_run_with_models_fits_it_exactly(corpus: Citewell) -> None:
     with ScriptedModelServer(
         plans(says("nothing that could be read"), f"{GOOD} The moon is made of oil {{oil}}.")
     ) as server:
         settings = Settings(data_dir=corpus.settings.data_dir, model_base_url=server.base_url)
-        engine = Engine(settings)
-        choice = ModelChoice(model="openai:test", planner_model="openai:test")
-        events, _ = ask(engine, "How did they come to keep the lamp lit, and with which oil?", models=choice)
+        engine = Citewell(settings)
+        choice = {"model": "openai:test", "planner_model": "openai:test"}
+        events, _ = ask(engine, "How did they come to keep the lamp lit, and with which oil?", **choice)
         engine.close()
     assert {"sentence_shown"} <= {event.kind for event in events}
     for event in events:
@@ -80,7 +79,7 @@ def test_every_event_of_a_run_with_models_fits_it_exactly(corpus: Engine) -> Non
 def test_events_of_0_1_0_fit_it(tmp_path: Path) -> None:
     with tarfile.open(GOLDEN / "runs-0.1.0.tar.xz") as archive:
         archive.extractall(tmp_path / "data", filter="data")
-    engine = Engine(Settings(data_dir=tmp_path / "data"))
+    engine = Citewell(Settings(data_dir=tmp_path / "data"))
     try:
         runs = engine.runs.latest(10).runs
         events = [event for run in runs for event in engine.run_store.checked_events(run.run_id)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine, PackOptions
 from citewell.domain.errors import BadInput, WorkFailed
+from citewell.engine import Citewell
 from citewell.runner.records import RunRecords
 from citewell.settings import (
     Settings,
@@ -44,7 +44,7 @@ class Shell:
 
 
 @pytest.fixture
-def shell(corpus: Engine, capsys: pytest.CaptureFixture[str]) -> Shell:
+def shell(corpus: Citewell, capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(corpus.settings.data_dir, capsys)
 
 
@@ -76,10 +76,10 @@ def test_an_option_that_would_do_nothing_is_refused_with_a_fix(shell: Shell, opt
     assert not (shell.data / "runs.db").exists(), "nothing was started"
 
 
-def test_the_engine_refuses_related_rows_in_a_run_too(corpus: Engine) -> None:
+def test_the_engine_refuses_related_rows_in_a_run_too(corpus: Citewell) -> None:
     """N3: they enter by the judged expansion alone."""
     with pytest.raises(BadInput, match="by itself"):
-        corpus.start_research(QUESTION, options=PackOptions(include_related=True))
+        corpus.start(QUESTION, include_related=True)
 
 
 @pytest.mark.parametrize("options", [[], ["--retrieval-only"], ["--retrieval-only", "--include-related"]])
@@ -159,7 +159,7 @@ def test_every_setting_of_the_web_loop_is_there_with_its_default() -> None:
     assert {name: defaults[name] for name in listed} == listed
 
 
-def test_budgets_that_are_set_hold_and_are_on_record(corpus: Engine) -> None:
+def test_budgets_that_are_set_hold_and_are_on_record(corpus: Citewell) -> None:
     """S1: a replay does not depend on what is set by then."""
     chosen = replace(
         corpus.settings,
@@ -171,9 +171,9 @@ def test_budgets_that_are_set_hold_and_are_on_record(corpus: Engine) -> None:
         research_max_citations_deep=1,
         deep_research_timeout_seconds=99.0,
     )
-    engine = Engine(chosen, corpus._clock)
+    engine = Citewell(chosen, corpus.clock)
     try:
-        events, result = asyncio.run(collect(engine.research("the lamp and the oil", profile="deep")))
+        events, result = asyncio.run(collect(engine.stream("the lamp and the oil", profile="deep")))
         request = events[0].body["request"]
         assert request["reserves"] == {
             "exact_tag_reserved_chars": 1_111,

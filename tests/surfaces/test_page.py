@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.surfaces.cli.console import safe
 from citewell.surfaces.cli.layout import cells
 from citewell.surfaces.cli.main import cli, run
@@ -36,7 +36,7 @@ Page = Callable[..., list[str]]
 
 
 @pytest.fixture
-def page(corpus: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Page:
+def page(corpus: Citewell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Page:
     """The lines a command prints, on a page of some width."""
 
     def read(*arguments: str, width: int = 100, code: int = 0) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_search_shows_the_words_that_matched(page: Page) -> None:
 
 
 def test_an_unknown_collection_is_named_with_the_one_that_was_meant(
-    corpus: Engine, capsys: pytest.CaptureFixture[str]
+    corpus: Citewell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = ["--data-dir", str(corpus.settings.data_dir)]
     for command in ("search", "research", "topics", "entities"):

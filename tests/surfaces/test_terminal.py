@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 
 NOTES = {
     "Lamp.md": "# Lamp \x1b]0;owned\x07\x1b[2J\x9b2J of Leith\nThe lamp\x1b[8m was\x07 lit by Josiah Pell.\n",
@@ -55,7 +55,7 @@ def on_a_terminal(data: Path, *arguments: str, width: int = 100) -> str:
      ("research", "--retrieval-only", "--explain", f'what does the note "{TITLE}" say?')],
     ids=["search", "research", "topics", "pack", "get", "runs", "alias", "title"],
 )  # fmt: skip
-def test_only_our_own_colours_reach_the_terminal(corpus: Engine, command: tuple[str, ...]) -> None:
+def test_only_our_own_colours_reach_the_terminal(corpus: Citewell, command: tuple[str, ...]) -> None:
     data = corpus.settings.data_dir
     if command[0] == "runs":
         on_a_terminal(data, "research", f"what is {TITLE}")
@@ -78,7 +78,7 @@ def left_on_screen(said: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_progress_gives_way_to_the_answer_and_stays_only_when_asked(corpus: Engine) -> None:
+def test_progress_gives_way_to_the_answer_and_stays_only_when_asked(corpus: Citewell) -> None:
     data = corpus.settings.data_dir
     said = on_a_terminal(data, "research", "Who lit the lamp?")
     assert "retrieving evidence" in said
@@ -90,7 +90,7 @@ def test_progress_gives_way_to_the_answer_and_stays_only_when_asked(corpus: Engi
 
 
 @pytest.mark.slow
-def test_tables_are_aligned_and_fit_the_screen(corpus: Engine) -> None:
+def test_tables_are_aligned_and_fit_the_screen(corpus: Citewell) -> None:
     data = corpus.settings.data_dir
     on_a_terminal(data, "research", "Who lit the lamp, and what else is said of it in the notes that I have saved?")
     status = left_on_screen(on_a_terminal(data, "status", width=70))

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
 
 
@@ -43,7 +42,7 @@ def test_a_watched_folder_is_followed_until_ctrl_c(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         process.stderr.close()
-    engine = Engine(Settings(data_dir=data))
+    engine = Citewell(Settings(data_dir=data))
     assert [row.source_key for row in engine.search("kettle").results] == ["note:vault/b"]
-    assert engine.corpus.vectors.coverage().encoded == 1
+    assert engine.store.vectors.coverage().encoded == 1
     engine.close()

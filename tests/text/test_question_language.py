@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.planning.normalizer import normalize
 from citewell.surfaces.cli.main import cli
 from citewell.text.language import LANGUAGE_NAMES
@@ -51,7 +51,7 @@ def test_a_question_in_another_language_than_what_was_found_says_so() -> None:
     assert "The question is in" not in english.sentences[0].text
 
 
-def test_that_nothing_is_saved_in_the_language_of_the_question_is_said(engine: Engine, vault: Write) -> None:
+def test_that_nothing_is_saved_in_the_language_of_the_question_is_said(engine: Citewell, vault: Write) -> None:
     add(engine, vault({"Tea.md": "The kettle was bought in May for the office of the two teams and it is red."}))
     shown = CliRunner().invoke(
         cli, ["--data-dir", str(engine.settings.data_dir), "research", "Wie teuer ist der Wasserkocher?", "--no-trace"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.flows.pages import PageStore
 from citewell.settings import Settings
 from web.loopback_internet import Internet, loopback_internet
@@ -40,12 +40,12 @@ def internet() -> Iterator[Internet]:
 
 
 def run(net: Internet, data: Path, question: str, profile: str, fails_at: int, *, for_good: bool = False) -> RunResult:
-    engine = Engine(Settings(data_dir=data / "data", judge="off", **net.settings), resolve=net.names)
+    engine = Citewell(Settings(data_dir=data / "data", judge="off", **net.settings), resolve=net.names)
     (data / "own.md").write_text("The Halvard light stands on a rock. Its keeper kept a diary.")
-    list(engine.add(data / "own.md"))
+    list(engine.corpus.sync(data / "own.md"))
     engine.web.__dict__["pages"] = FailingStore(engine.web.pages, fails_at, for_good=for_good)
     try:
-        result = engine.runs.wait(engine.start_research(question, profile=profile))  # type: ignore[arg-type]
+        result = engine.runs.wait(engine.start(question, profile=profile))
         assert engine.runs.replay(result.run_id).identical
         return result
     finally:

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
 from citewell.domain.web import WebUse
+from citewell.engine import Citewell
 from citewell.flows.gather import Gather
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
@@ -40,9 +40,9 @@ def internet() -> Iterator[Internet]:
 
 
 def run(net: Internet, data: Path, question: str, profile: str = "chat", **settings: Any) -> RunResult:
-    engine = Engine(Settings(data_dir=data, **{**net.settings, "judge": "off", **settings}), resolve=net.names)
+    engine = Citewell(Settings(data_dir=data, **{**net.settings, "judge": "off", **settings}), resolve=net.names)
     try:
-        return engine.runs.wait(engine.start_research(question, profile=profile))  # type: ignore[arg-type]
+        return engine.runs.wait(engine.start(question, profile=profile))
     finally:
         engine.close()
 
@@ -148,8 +148,8 @@ def writing(net: Internet, data: Path, **settings: Any) -> Iterator[tuple[RunRes
 
     with ScriptedModelServer(script) as server:
         chosen = {"judge": "off", "model": "openai:test", "openai_url": server.base_url, **net.settings, **settings}
-        engine = Engine(Settings(data_dir=data, **chosen), resolve=net.names)
-        run_id = engine.start_research(LIT, profile="deep")
+        engine = Citewell(Settings(data_dir=data, **chosen), resolve=net.names)
+        run_id = engine.start(LIT, profile="deep")
         result = engine.runs.wait(run_id)
         assert engine.runs.replay(run_id).identical
         made = [event.body for event in engine.runs.events(run_id) if event.kind == "decision_made"]
@@ -264,8 +264,8 @@ def test_finish_now_answers_from_what_was_read(internet: Internet, tmp_path: Pat
         internet.origin.gone.wait(60)
 
     internet.origin.pages["oldnews.test/1874"] = hang
-    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
-    run_id = engine.start_research(LIT, profile="deep")
+    engine = Citewell(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    run_id = engine.start(LIT, profile="deep")
     assert waiting.wait(60)
     _until_read(engine, run_id, 2)
     engine.runs.control(run_id, "finish")
@@ -275,7 +275,7 @@ def test_finish_now_answers_from_what_was_read(internet: Internet, tmp_path: Pat
     assert "incomplete" in result.answer_warnings
 
 
-def _until_read(engine: Engine, run_id: str, pages: int) -> None:
+def _until_read(engine: Citewell, run_id: str, pages: int) -> None:
     """Wait until so many pages are on record."""
 
     async def follow() -> None:
@@ -302,8 +302,8 @@ def test_cancelling_closes_the_sockets(internet: Internet, tmp_path: Path) -> No
             left.set()
 
     internet.origin.pages["coastguard.test/lights/halvard"] = hang
-    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
-    run_id = engine.start_research(LIT, profile="deep")
+    engine = Citewell(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    run_id = engine.start(LIT, profile="deep")
     assert waiting.wait(60)
     engine.runs.control(run_id, "cancel")
     assert engine.runs.wait(run_id, 10).status == "cancelled"
@@ -315,12 +315,12 @@ CHILD = """
 import json, sys
 sys.path[:0] = json.loads(sys.argv[1])
 from pathlib import Path
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.origin import Names
 given = json.loads(sys.argv[2])
-engine = Engine(Settings(data_dir=Path(sys.argv[3]), judge="off", **given["settings"]), resolve=Names(given["names"]))
-print(engine.start_research(given["question"], profile="deep"), flush=True)
+engine = Citewell(Settings(data_dir=Path(sys.argv[3]), judge="off", **given["settings"]), resolve=Names(given["names"]))
+print(engine.start(given["question"], profile="deep"), flush=True)
 import time
 time.sleep(120)
 """
@@ -352,7 +352,7 @@ def test_a_run_killed_in_the_middle_resumes_without_fetching_again(internet: Int
     assert child.stdout is not None
     run_id = child.stdout.readline().strip()
     assert waiting.wait(60)
-    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    engine = Citewell(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
     _until_read(engine, run_id, 3)
     child.send_signal(signal.SIGKILL)
     child.wait()
@@ -370,7 +370,7 @@ def test_a_run_killed_in_the_middle_resumes_without_fetching_again(internet: Int
     engine.close()
 
 
-def _resumed(engine: Engine, run_id: str) -> None:
+def _resumed(engine: Citewell, run_id: str) -> None:
     """Go on with a run whose owner is dead: its lease has to run out first, unless the owner is seen to be gone."""
     from citewell.domain.errors import Held
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.flows.evaluator import families_of, read_advice
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
@@ -46,21 +46,15 @@ def run(
         notes = data / "notes"
         notes.mkdir(parents=True)
         (notes / "own.md").write_text("# Halvard light\n\nThe lamp of the Halvard light: Zanzibarine told me so.\n")
-        engine = Engine(Settings(data_dir=data / "data", **chosen), resolve=net.names)
-        list(engine.add(notes))
+        engine = Citewell(Settings(data_dir=data / "data", **chosen), resolve=net.names)
+        list(engine.corpus.sync(notes))
         try:
-            run_id = engine.start_research(question, profile=profile, models=_quoting())  # type: ignore[arg-type]
+            run_id = engine.start(question, profile=profile, model="extractive")
             result = engine.runs.wait(run_id)
             assert engine.runs.replay(run_id).identical
             return result, server.requests
         finally:
             engine.close()
-
-
-def _quoting() -> Any:
-    from citewell.domain.runs import ModelChoice
-
-    return ModelChoice(model="extractive")
 
 
 def test_its_queries_are_asked_within_the_budget(internet: Internet, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.reports import ResearchBrief
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
@@ -106,21 +106,21 @@ def net() -> Iterator[Internet]:
         yield internet
 
 
-OpenEngine = Callable[..., Engine]
+OpenEngine = Callable[..., Citewell]
 
 
 @pytest.fixture
 def opened(tmp_path: Path, net: Internet) -> Iterator[OpenEngine]:
-    engines: list[Engine] = []
+    engines: list[Citewell] = []
 
-    def opening(**settings: Any) -> Engine:
+    def opening(**settings: Any) -> Citewell:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "Light.md").write_text(NOTE, "utf-8")
         chosen = {**net.settings, "judge": "off", "embeddings": "off", **settings}
-        engine = Engine(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
+        engine = Citewell(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
         engines.append(engine)
-        list(engine.add(vault))
+        list(engine.corpus.sync(vault))
         return engine
 
     yield opening
@@ -141,7 +141,7 @@ def test_a_planner_that_carries_all_it_sees_has_seen_no_note(
     carrier = Carrier(DISGUISES[disguise])
     with ScriptedModelServer(carrier) as server:
         engine = opened(**models(server))
-        engine.runs.wait(engine.start_research(ASKED, profile=profile))  # type: ignore[arg-type]
+        engine.runs.wait(engine.start(ASKED, profile=profile))
     assert carrier.prompts["plan"]
     assert carrier.prompts["advise"]
     assert carried([*carrier.prompts["plan"], *carrier.prompts["advise"]]) == set()
@@ -155,7 +155,7 @@ def test_a_planner_that_carries_all_it_sees_has_seen_no_note(
 @pytest.mark.attack("P2")
 def test_what_notes_and_pages_disagree_about_is_asked_in_words_of_the_page(opened: OpenEngine, net: Internet) -> None:
     engine = opened()
-    result = engine.runs.wait(engine.start_research(ASKED, profile="deep"))
+    result = engine.runs.wait(engine.start(ASKED, profile="deep"))
     assert any(DENIED in one.values for one in result.contradictions)  # the control: they are seen to disagree
     assert any("says the harbour" in query for query in net.searched)
     assert carried(net.searched) == set()
@@ -167,7 +167,7 @@ def test_of_a_model_that_has_read_a_note_no_word_leaves(disguise: str, opened: O
     carrier = Carrier(DISGUISES[disguise])
     with ScriptedModelServer(carrier) as server:
         engine = opened(**models(server))
-        result = engine.research_note("Light.md", dry_run=True)
+        result = engine.note("Light.md", dry_run=True)
     assert carried(carrier.prompts["topics"]) == set(PRIVATE)  # the control: it has read all of it
     assert carried([topic.topic for topic in result.topics])  # and named it as topics
     assert set(net.searched) <= {"Halvard light", "Ferry to Halvard"}
@@ -180,7 +180,7 @@ def test_a_model_that_plans_a_report_has_seen_the_brief_alone(disguise: str, ope
     carrier = Carrier(DISGUISES[disguise])
     with ScriptedModelServer(carrier) as server:
         engine = opened(**models(server))
-        service = engine.research_service()
+        service = engine.reports()
         service.wait(service.start(ResearchBrief(question=ASKED, credibility_floor=0.2)))
     assert carrier.prompts["plan"]
     assert carried(carrier.prompts["plan"]) == set()
@@ -199,8 +199,8 @@ def test_what_looks_like_a_key_is_not_sent_though_it_stands_in_the_question(
     engine = opened()
     question = f"When was the Halvard light first lit? Is {key} still good?"
     if profile == "report":
-        service = engine.research_service()
+        service = engine.reports()
         service.wait(service.start(ResearchBrief(question=question, credibility_floor=0.2)))
     else:
-        engine.runs.wait(engine.start_research(question, profile=profile))  # type: ignore[arg-type]
+        engine.runs.wait(engine.start(question, profile=profile))
     assert not any(key in query or key[8:] in query for query in net.searched)

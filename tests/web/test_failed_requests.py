@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.run_reports import EgressLedger
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.origin import Page, redirect
 from web.loopback_internet import Internet, loopback_internet
@@ -28,9 +28,9 @@ def internet() -> Iterator[Internet]:
 
 def run(net: Internet, data: Path, **settings: Any) -> tuple[RunResult, EgressLedger]:
     chosen = {**net.settings, "judge": "off", "chat_research_max_search_queries": 2, **settings}
-    engine = Engine(Settings(data_dir=data, **chosen), resolve=net.names)
+    engine = Citewell(Settings(data_dir=data, **chosen), resolve=net.names)
     try:
-        result = engine.runs.wait(engine.start_research(LIT, profile="chat"))
+        result = engine.runs.wait(engine.start(LIT, profile="chat"))
         assert engine.runs.replay(result.run_id).identical
         return result, engine.runs.egress(result.run_id)
     finally:
@@ -79,9 +79,9 @@ def test_a_page_that_fails_is_accounted_for_too(internet: Internet, tmp_path: Pa
 
 
 def test_what_was_refused_before_it_left_counts_no_bytes(internet: Internet, tmp_path: Path) -> None:
-    engine = Engine(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
+    engine = Citewell(Settings(data_dir=tmp_path, judge="off", **internet.settings), resolve=internet.names)
     inward = "http://museum.example:6379/"
-    run_id = engine.start_research(f"What does {inward} say of the Halvard light?", profile="chat")
+    run_id = engine.start(f"What does {inward} say of the Halvard light?", profile="chat")
     engine.runs.wait(run_id)
     ledger = engine.runs.egress(run_id)
     engine.close()

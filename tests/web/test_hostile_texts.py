@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evidence.copies import sketch
 from citewell.settings import Settings
 from citewell.synthesis.injections import injections_in, oddities_of
@@ -59,10 +59,10 @@ def run_over(data: Path, **settings: Any) -> tuple[RunResult, str]:
         body = Page(text.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8")
         net.add("naughty.example", "/list", "Naughty register of Halvard", text, page=body)
         net.pages.insert(0, net.pages.pop())
-        engine = Engine(Settings(data_dir=data, judge="off", **net.settings, **settings), resolve=net.names)
+        engine = Citewell(Settings(data_dir=data, judge="off", **net.settings, **settings), resolve=net.names)
         try:
             asked = f"{QUESTION} {' '.join(NAUGHTY[:30])}"
-            result = engine.runs.wait(engine.start_research(asked, profile="chat"))
+            result = engine.runs.wait(engine.start(asked, profile="chat"))
             assert engine.runs.replay(result.run_id).identical
             again = engine.runs.result(result.run_id)
             assert again.question == result.question
@@ -70,7 +70,7 @@ def run_over(data: Path, **settings: Any) -> tuple[RunResult, str]:
             assert result.web is not None
             keys = [page.source_key for page in result.web.pages]
             (kept,) = [key for key in keys if "naughty.example" in key]
-            text = engine.get([kept], content_mode="full").documents[0].text
+            text = engine.corpus.get(kept, content_mode="full").documents[0].text
         finally:
             engine.close()
     return result, text

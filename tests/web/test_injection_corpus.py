@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.synthesis.injections import injections_in
 from support.model_script import ModelRequest, Reply, says
@@ -65,12 +65,12 @@ class World:
         with ScriptedModelServer(obeys) as server:
             chosen = {**self.net.settings, "fetch_allow": allowed, "judge": "off", "openai_url": server.base_url}
             models: dict[str, Any] = {"model": "openai:obeys", "planner_model": "openai:obeys", "note_tool": True}
-            engine = Engine(Settings(data_dir=self.folder / "data", **chosen, **models), resolve=names)
+            engine = Citewell(Settings(data_dir=self.folder / "data", **chosen, **models), resolve=names)
             try:
-                list(engine.add(self.vault))
-                earlier = engine.start_research("Who wrote the diary?", profile="local")
+                list(engine.corpus.sync(self.vault))
+                earlier = engine.start("Who wrote the diary?", profile="local")
                 engine.runs.wait(earlier)
-                run_id = engine.start_research(LENS, profile=profile)  # type: ignore[arg-type]
+                run_id = engine.start(LENS, profile=profile)
                 result = engine.runs.wait(run_id)
                 assert {one.run_id for one in engine.runs.latest(10).runs} == {earlier, run_id}
                 assert engine.runs.replay(run_id).identical

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from citewell.app import Engine
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.http_server import running_server
 from support.mcp_client import talk
@@ -57,9 +57,9 @@ def test_warning_tells_failures_alone_and_by_itself_nothing_is_logged(sites: lis
 
 def test_the_result_counts_what_was_done(internet: Internet, tmp_path: Path) -> None:
     settings: dict[str, Any] = {**internet.settings, "judge": "off", "research_source_fetch_timeout_seconds": 1}
-    engine = Engine(Settings(data_dir=tmp_path, **settings), resolve=internet.names)
+    engine = Citewell(Settings(data_dir=tmp_path, **settings), resolve=internet.names)
     url = internet.url("dead.example", "/gone")
-    result = engine.runs.wait(engine.start_research(f"Halvard light first lit, as in {url} ?", profile="deep"))
+    result = engine.runs.wait(engine.start(f"Halvard light first lit, as in {url} ?", profile="deep"))
     engine.close()
     web = result.web
     assert web is not None

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
 from citewell.domain.web import PaperFacts
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.origin import Names, Origin, Page
 from web.loopback_internet import article
@@ -41,7 +41,7 @@ def found(url: str, *, is_retracted: bool, title: str = "Drying of sugar kelp") 
 @contextmanager
 def asked(
     data: Path, *, is_retracted: bool, page: Page | None = None, **settings: Any
-) -> Iterator[tuple[Engine, RunResult, str]]:
+) -> Iterator[tuple[Citewell, RunResult, str]]:
     """A run over one paper; where it stands is the last of the three."""
     with Origin() as origin:
         url = f"http://{HOST}:{origin.port}/kelp"
@@ -51,9 +51,9 @@ def asked(
         chosen: dict[str, Any] = {"search": "openalex", "openalex_url": origin.url, "judge": "off", **settings}
         chosen["fetch_allow"] = f"{HOST}:{origin.port}"
         names = Names({HOST: "127.0.0.1", "127.0.0.1": "127.0.0.1"})
-        engine = Engine(Settings(data_dir=data, **chosen), resolve=names)
+        engine = Citewell(Settings(data_dir=data, **chosen), resolve=names)
         try:
-            result = engine.runs.wait(engine.start_research(QUESTION, profile="chat"))
+            result = engine.runs.wait(engine.start(QUESTION, profile="chat"))
             assert engine.runs.replay(result.run_id).identical
             yield engine, result, url
         finally:
@@ -68,8 +68,8 @@ def test_what_the_index_says_is_in_the_result_and_in_exports(tmp_path: Path) -> 
         assert read.paper == PaperFacts("10.1000/kelp_1", authors, 2023, "Journal of Kelp", url, False, None)
         assert read.source_key == result.citations[0].source_key
         assert "retracted_source" not in result.warnings
-        bibtex = engine.export_run(result.run_id, "bibtex").content.decode()
-        ris = engine.export_run(result.run_id, "ris").content.decode()
+        bibtex = engine.runs.exported(result.run_id, "bibtex").content.decode()
+        ris = engine.runs.exported(result.run_id, "ris").content.decode()
     assert bibtex.startswith("@article{drying-of-sugar-kelp,")
     assert r"author = {{Ada Lindqvist} and {Bo \{Strange\} \& Co}}," in bibtex
     assert "year = {2023}," in bibtex
@@ -96,15 +96,14 @@ def test_a_retracted_paper_is_said_to_be_retracted(page: Page | None, tmp_path: 
 def test_one_that_is_cited_all_the_same_is_marked_in_exports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from citewell.domain.runs import Conversation
     from citewell.surfaces.cli.answers import print_answer
 
     with asked(tmp_path, is_retracted=True) as (engine, _, url):
-        pinned = Conversation(pinned=(url,))
-        result = engine.runs.wait(engine.start_research(QUESTION, profile="chat", conversation=pinned))
+        pinned = (url,)
+        result = engine.runs.wait(engine.start(QUESTION, profile="chat", pinned=pinned))
         assert result.citations
         assert "retracted_source" in result.warnings
-        forms = {form: engine.export_run(result.run_id, form).content.decode() for form in ("bibtex", "ris", "md")}
+        forms = {form: engine.runs.exported(result.run_id, form).content.decode() for form in ("bibtex", "ris", "md")}
     assert "note = {RETRACTED. " in forms["bibtex"]
     assert "N1  - RETRACTED." in forms["ris"]
     assert "**retracted**" in forms["md"]

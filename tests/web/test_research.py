@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
 from citewell.domain.web import WebReport
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.origin import Page
 from web.loopback_internet import Internet, loopback_internet
@@ -25,16 +25,16 @@ def internet() -> Iterator[Internet]:
         yield net
 
 
-OpenEngine = Callable[..., Engine]
+OpenEngine = Callable[..., Citewell]
 
 
 @pytest.fixture
 def opened(tmp_path: Path, internet: Internet) -> Iterator[OpenEngine]:
-    engines: list[Engine] = []
+    engines: list[Citewell] = []
 
-    def opening(net: Internet = internet, **settings: Any) -> Engine:
+    def opening(net: Internet = internet, **settings: Any) -> Citewell:
         chosen = {**net.settings, "judge": "off", **settings}
-        engine = Engine(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
+        engine = Citewell(Settings(data_dir=tmp_path / "data", **chosen), resolve=net.names)
         engines.append(engine)
         return engine
 
@@ -43,8 +43,8 @@ def opened(tmp_path: Path, internet: Internet) -> Iterator[OpenEngine]:
         engine.close()
 
 
-def ask(engine: Engine, question: str, profile: str = "chat", **options: Any) -> RunResult:
-    return engine.runs.wait(engine.start_research(question, profile=profile, **options))  # type: ignore[arg-type]
+def ask(engine: Citewell, question: str, profile: str = "chat", **options: Any) -> RunResult:
+    return engine.runs.wait(engine.start(question, profile=profile, **options))
 
 
 def web_of(result: RunResult) -> WebReport:
@@ -63,7 +63,9 @@ class TestChat:
         assert len(web.queries) <= 4
         assert 1 <= len(web.pages) <= 4
         for citation in result.citations:
-            (view,) = engine.get([f"{citation.source_key}@{citation.span.content_hash}"], content_mode="full").documents
+            (view,) = engine.corpus.get(
+                f"{citation.source_key}@{citation.span.content_hash}", content_mode="full"
+            ).documents
             assert view.text[citation.span.start : citation.span.end] == citation.quote
             assert citation.url
         assert result.metrics.raw_stop == "sufficient"
@@ -71,10 +73,10 @@ class TestChat:
     def test_nothing_of_it_is_mixed_into_what_the_user_saved(self, opened: OpenEngine) -> None:
         engine = opened()
         result = ask(engine, LIT)
-        assert engine.corpus.document_count() == 0
-        saved = engine.save_pages(result.run_id)
+        assert engine.store.document_count() == 0
+        saved = engine.runs.save_pages(result.run_id)
         assert len(saved) == len({citation.source_key for citation in result.citations})
-        (view,) = engine.get([saved[0]], content_mode="full").documents
+        (view,) = engine.corpus.get(saved[0], content_mode="full").documents
         assert "Halvard" in view.text
         assert [row.source_key for row in engine.search("Halvard light").results] != []
 
@@ -132,7 +134,7 @@ class TestDeep:
             net.origin.stop()
         assert result.citations
         for citation in result.citations:
-            (view,) = engine.get([citation.source_key], query=LIT).documents
+            (view,) = engine.corpus.get(citation.source_key, query=LIT).documents
             assert citation.quote in view.text
 
 
@@ -166,10 +168,8 @@ class TestCopiesAndHostilePages:
 
     @pytest.mark.attack("P6")
     def test_unless_the_user_pins_it(self, opened: OpenEngine, internet: Internet) -> None:
-        from citewell.domain.runs import Conversation
-
-        pinned = Conversation(pinned=(internet.url("evil.example", "/halvard"),))
-        result = ask(opened(), "Halvard light first lit: the truth?", "deep", conversation=pinned)
+        pinned = (internet.url("evil.example", "/halvard"),)
+        result = ask(opened(), "Halvard light first lit: the truth?", "deep", pinned=pinned)
         assert any("evil.example" in row.source_key for row in result.pack.evidence) if result.pack else False
 
     @pytest.mark.attack("P1")
@@ -218,7 +218,7 @@ class TestPrivacy:
         )
         with loopback_internet() as net:
             engine = opened(net)
-            list(engine.add(notes))
+            list(engine.corpus.sync(notes))
             result = ask(engine, LIT, "deep")
             left = " ".join(net.searched) + str([asked.path for asked in net.origin.asked])
             assert "halvard" in left.lower()
@@ -235,7 +235,7 @@ class TestPrivacy:
         )
         with loopback_internet() as net:
             engine = opened(net, web_queries_from_notes=may)
-            list(engine.add(tmp_path / "own.md"))
+            list(engine.corpus.sync(tmp_path / "own.md"))
             ask(engine, LENS, "deep")
             assert any("Farquhar" in query for query in net.searched) == may
 
@@ -293,9 +293,9 @@ class TestIntents:
 
 class TestWithoutAWeb:
     def test_without_a_provider_the_corpus_alone_answers_and_a_warning_says_so(self, tmp_path: Path) -> None:
-        engine = Engine(Settings(data_dir=tmp_path / "data", judge="off"))
+        engine = Citewell(Settings(data_dir=tmp_path / "data", judge="off"))
         (tmp_path / "a.md").write_text("The Halvard light was first lit in 1871.")
-        list(engine.add(tmp_path / "a.md"))
+        list(engine.corpus.sync(tmp_path / "a.md"))
         result = ask(engine, LIT)
         engine.close()
         assert "1871" in result.answer
@@ -304,15 +304,15 @@ class TestWithoutAWeb:
     def test_an_unknown_provider_is_refused_before_anything_starts(self, tmp_path: Path) -> None:
         from citewell.domain.errors import BadInput
 
-        engine = Engine(Settings(data_dir=tmp_path / "data", search="altavista"))
+        engine = Citewell(Settings(data_dir=tmp_path / "data", search="altavista"))
         with pytest.raises(BadInput, match="altavista"):
-            engine.start_research(LIT)
+            engine.start(LIT)
         engine.close()
 
     def test_a_dead_network_is_said_and_the_corpus_answers(self, opened: OpenEngine, tmp_path: Path) -> None:
         (tmp_path / "a.md").write_text("The Halvard light was first lit in 1871.")
         engine = opened(searxng_url="http://127.0.0.1:9")
-        list(engine.add(tmp_path / "a.md"))
+        list(engine.corpus.sync(tmp_path / "a.md"))
         result = ask(engine, LIT)
         assert "1871" in result.answer
         assert {"search_failed", "nothing_found_on_the_web"} <= set(result.warnings)
@@ -359,6 +359,6 @@ class TestReplayAndResume:
 
     def test_no_trace_leaves_nothing_on_disk(self, opened: OpenEngine, tmp_path: Path) -> None:
         engine = opened()
-        result = ask(engine, LIT, traced=False)
+        result = ask(engine, LIT, trace=False)
         assert "1871" in result.answer
         assert not (tmp_path / "data" / "web.db").exists()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from citewell.app import Engine
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.web.searching import SiteRules
 from support.origin import redirect
@@ -29,9 +29,9 @@ def internet() -> Iterator[Internet]:
 
 
 def run(net: Internet, data: Path, question: str = LIT, **settings: Any) -> RunResult:
-    engine = Engine(Settings(data_dir=data, **{**net.settings, "judge": "off", **settings}), resolve=net.names)
+    engine = Citewell(Settings(data_dir=data, **{**net.settings, "judge": "off", **settings}), resolve=net.names)
     try:
-        result = engine.runs.wait(engine.start_research(question, profile="chat"))
+        result = engine.runs.wait(engine.start(question, profile="chat"))
         assert engine.runs.replay(result.run_id).identical
         return result
     finally:

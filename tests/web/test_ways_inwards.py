@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from citewell.app import Engine
 from citewell.domain.errors import CitewellError
 from citewell.domain.runs import Stage
+from citewell.engine import Citewell
 from citewell.flows.outside import PageRead, Sites, WebSearched
 from citewell.runs.journal import Call, Failed
 from citewell.settings import Settings
@@ -37,8 +37,8 @@ def internet() -> Iterator[Internet]:
         yield net
 
 
-def opened(net: Internet, data: Path) -> Engine:
-    return Engine(Settings(data_dir=data / "data", judge="off", **net.settings), resolve=net.names)
+def opened(net: Internet, data: Path) -> Citewell:
+    return Citewell(Settings(data_dir=data / "data", judge="off", **net.settings), resolve=net.names)
 
 
 @pytest.mark.attack("S10")
@@ -58,8 +58,8 @@ def test_addresses_in_saved_documents_are_not_fetched(profile: str, internet: In
     (tmp_path / "feeds.opml").write_text(f"<opml version='2.0'><body>{outline}</body></opml>")
     engine = opened(internet, tmp_path)
     for name in ("own.md", "saved.html", "feed.xml", "feeds.opml"):
-        list(engine.add(tmp_path / name))
-    engine.runs.wait(engine.start_research(LIT, profile=profile))  # type: ignore[arg-type]
+        list(engine.corpus.sync(tmp_path / name))
+    engine.runs.wait(engine.start(LIT, profile=profile))
     engine.close()
     assert internet.canary.asked == []
     assert bool(internet.read_pages()) == (profile != "local")
@@ -83,7 +83,7 @@ def test_links_of_a_pdf_are_not_followed(internet: Internet, tmp_path: Path) -> 
     internet.add("survey.example", "/tide.pdf", "Tide range at Halvard", "tide range Halvard metres", page=page)
     internet.pages.insert(0, internet.pages.pop())
     engine = opened(internet, tmp_path)
-    result = engine.runs.wait(engine.start_research("What is the tide range at Halvard in metres?", profile="deep"))
+    result = engine.runs.wait(engine.start("What is the tide range at Halvard in metres?", profile="deep"))
     engine.close()
     assert "survey.example/tide.pdf" in internet.read_pages()  # the control
     assert "4.2" in result.answer
@@ -121,7 +121,7 @@ def test_addresses_in_the_arguments_of_an_agent_meet_the_guard(sites: list[Origi
 def test_a_record_from_elsewhere_that_names_an_address_inside_opens_nothing(internet: Internet, tmp_path: Path) -> None:
     """Imported, replayed and resumed: a changed record is refused, and nothing it names is asked for."""
     engine = opened(internet, tmp_path / "one")
-    run_id = engine.start_research(LIT, profile="chat")
+    run_id = engine.start(LIT, profile="chat")
     engine.runs.wait(run_id)
     engine.runs.export(run_id, tmp_path / "run.zip")
     engine.close()
@@ -152,7 +152,7 @@ def test_a_record_from_elsewhere_that_names_an_address_inside_opens_nothing(inte
 def test_a_call_of_a_resumed_run_meets_the_guard_too(url: str, internet: Internet, tmp_path: Path) -> None:
     """Whoever wrote a record well enough to be believed: the call itself is performed under the guard."""
     engine = opened(internet, tmp_path)
-    perform = engine._effects("20260101T000000-00000001")
+    perform = engine.effects("20260101T000000-00000001")
 
     def performed(name: str, stage: Stage, form: type, **arguments: Any) -> Any:
         call = Call(name, arguments, stage, "gathering", "key", form)

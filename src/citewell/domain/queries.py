@@ -9,6 +9,10 @@ from citewell.domain.documents import SourceType
 from citewell.domain.errors import BadInput
 from citewell.domain.values import dataclass
 
+# Who asks, and what kind of run answers.
+Surface = Literal["cli", "web_chat", "web_research_api", "mcp", "eval", "python", "rest", "note"]
+RunProfile = Literal["local", "chat", "deep", "report", "note"]
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:

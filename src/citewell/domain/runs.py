@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, get_args
 
+from citewell.domain import queries
 from citewell.domain.answers import (
     AnswerStatus,
     CheckedSentence,
@@ -81,8 +82,8 @@ STAGE_GROUPS: dict[str, StageGroup] = {
     "persist_trace": "trace",
 }
 
-Surface = Literal["cli", "web_chat", "web_research_api", "mcp", "eval", "python", "rest", "note"]
-RunProfile = Literal["local", "chat", "deep", "report", "note"]
+Surface = queries.Surface
+RunProfile = queries.RunProfile
 # A whole answer, the evidence alone, or an answer from evidence that is given.
 RunGoal = Literal["answer", "pack", "synthesis"]
 
@@ -161,18 +162,6 @@ class Failure:
     code: str
     message: str
     fix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """What a caller may choose about models; None leaves what is set. An empty model is the one that is set."""
-
-    model: str | None = None
-    planner: bool | None = None
-    planner_model: str | None = None
-    planner_seconds: float | None = None
-    max_cost_usd: float | None = None
-    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

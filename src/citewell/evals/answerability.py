@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from citewell.app import Engine, PackOptions, open_engine
 from citewell.domain.benchmarks import AnswerabilityRow, BenchProgress, BenchReport
 from citewell.domain.errors import BadInput
+from citewell.engine import Citewell
 from citewell.evals.bench import temporary_folder
 from citewell.evals.collections import load_collection, read_jsonl, write_notes
 from citewell.evals.measures import auroc
 from citewell.settings import Settings
 
 MOST_QUESTIONS = 400
-_OPTIONS = PackOptions(limit=8, max_chars_per_doc=2_000)
+_OPTIONS: dict[str, int] = {"limit": 8, "max_chars_per_doc": 2_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +126,17 @@ def _row(corpus: str, questions: str, half: str, yes: Sequence[float], no: Seque
     return AnswerabilityRow(corpus, questions, half, round(auroc(yes, no), 4), len(yes), len(no))
 
 
-def _indexed(folder: Path, place: Path, settings: Settings) -> Engine:
-    engine = open_engine(replace(settings, data_dir=place / "data", database_url=""))
+def _indexed(folder: Path, place: Path, settings: Settings) -> Citewell:
+    engine = Citewell(replace(settings, data_dir=place / "data", database_url=""))
     write_notes(load_collection(folder), place / "notes")
-    for _ in engine.add(place / "notes", collection="bench"):
+    for _ in engine.corpus.sync(place / "notes", collection="bench"):
         pass
     return engine
 
 
-def likelihood(engine: Engine, question: str) -> float:
+def likelihood(engine: Citewell, question: str) -> float:
     """The estimate that goes with the pack of a question; nothing is likely of no question."""
     if not question.strip():
         return 0.0
-    found = engine.research_pack(question, options=_OPTIONS).coverage.answerability
+    found = engine.pack(question, **_OPTIONS).coverage.answerability
     return found.probability if found is not None else 0.0

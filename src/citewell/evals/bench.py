@@ -1,4 +1,4 @@
-"""`bench`: test collections through the public Engine, lane by lane, and peers over the same documents in the same run.
+"""`bench`: test collections through Citewell, lane by lane, and peers over the same documents in the same run.
 
 Every document becomes one note, so what is measured is what a user gets. Each judged query is asked twice: for 10, on
 the clock, and for 100. Nothing of the user's own corpus is touched: the index lives in a temporary folder.
@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from citewell.app import Engine, PackOptions, open_engine
 from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
 from citewell.domain.errors import StoreFull
 from citewell.domain.library import AddReport, EncodeProgress
 from citewell.domain.results import SearchMode
+from citewell.engine import Citewell
 from citewell.evals.collections import JudgedCollection, load_collection, thinned, write_notes
 from citewell.evals.measures import mean, ndcg, percentile, recall, reciprocal_rank
 from citewell.evals.peers import PEERS, Search, missing_peers, reciprocal_rank_fusion
@@ -47,7 +47,7 @@ def run_bench(
     warnings: list[str] = []
     with temporary_folder() as models:
         # One model for all collections: opening it anew would build its graph anew.
-        shared = open_engine(replace(settings, data_dir=models, database_url=""))
+        shared = Citewell(replace(settings, data_dir=models, database_url=""))
         for folder in folders:
             collection = load_collection(folder)
             if max_queries is not None:
@@ -76,7 +76,7 @@ def bench_collection(
     """One collection: progress, the row of each system, and warnings; packs are asked as the settings say."""
     yield from _doubts(collection)
     with temporary_folder() as folder:
-        engine = open_engine(replace(settings, data_dir=folder / "data", database_url=""), open_embedder=open_embedder)
+        engine = Citewell(replace(settings, data_dir=folder / "data", database_url=""), open_embedder=open_embedder)
         try:
             modes = _lanes(engine, mode, with_peers=with_peers)
             yield BenchProgress(collection.name, "citewell", "indexing", 0, len(collection.documents))
@@ -86,7 +86,7 @@ def bench_collection(
             if "semantic" in modes or "hybrid" in modes:
                 yield from _encode(engine, collection)
             if engine.settings.summaries == "on":
-                for _ in engine.summarize():
+                for _ in engine.corpus.summarize():
                     pass
             seconds = time.perf_counter() - started
             lanes = {lane: _lane(engine, names, lane) for lane in modes}
@@ -115,7 +115,7 @@ def _doubts(collection: JudgedCollection) -> Iterator[str]:
         yield f"{long:,} queries were cut to {MAX_QUESTION_CHARS:,} characters"
 
 
-def _lanes(engine: Engine, mode: SearchMode | None, *, with_peers: bool) -> list[SearchMode]:
+def _lanes(engine: Citewell, mode: SearchMode | None, *, with_peers: bool) -> list[SearchMode]:
     """The lanes to ask: the one asked for, or each that is switched on; a hybrid's peer needs the semantic lane too."""
     if mode == "lexical" or (mode is None and engine.settings.embeddings == "off"):
         return ["lexical"]
@@ -125,22 +125,22 @@ def _lanes(engine: Engine, mode: SearchMode | None, *, with_peers: bool) -> list
     return ["semantic", "hybrid"] if mode == "hybrid" and with_peers else [mode]
 
 
-def _encode(engine: Engine, collection: JudgedCollection) -> Events:
-    for event in engine.encode():
+def _encode(engine: Citewell, collection: JudgedCollection) -> Events:
+    for event in engine.corpus.encode():
         if isinstance(event, EncodeProgress):
             yield BenchProgress(collection.name, "citewell", "encoding", event.done, event.total)
 
 
-def _index(engine: Engine, notes: Path, collection: JudgedCollection) -> Events:
+def _index(engine: Citewell, notes: Path, collection: JudgedCollection) -> Events:
     total = len(collection.documents)
-    for event in engine.add(notes, collection="bench"):
+    for event in engine.corpus.sync(notes, collection="bench"):
         if not isinstance(event, AddReport):
             yield BenchProgress(collection.name, "citewell", "indexing", event.done, total)
         elif event.documents < total:
             yield f"{total - event.documents:,} of {total:,} documents could not be indexed"
 
 
-def _lane(engine: Engine, names: dict[str, str], mode: SearchMode) -> Search:
+def _lane(engine: Citewell, names: dict[str, str], mode: SearchMode) -> Search:
     def search(query: str, depth: int) -> list[str]:
         rows = engine.search(query, limit=depth, mode=mode).results
         return [names[row.note_path] for row in rows if row.note_path]
@@ -148,12 +148,11 @@ def _lane(engine: Engine, names: dict[str, str], mode: SearchMode) -> Search:
     return search
 
 
-def _packs(engine: Engine, names: dict[str, str]) -> Search:
+def _packs(engine: Citewell, names: dict[str, str]) -> Search:
     """The evidence of a research pack, as a run without a model would plan it."""
 
     def search(query: str, depth: int) -> list[str]:
-        options = PackOptions(limit=depth, include_related=False)
-        rows = engine.research_pack(query, options=options, use_model_planner=False).evidence
+        rows = engine.pack(query, limit=depth, include_related=False, planner=False).evidence
         return [names[row.note_path] for row in rows if row.note_path]
 
     return search

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput, Busy, Conflict, NotFound
 from citewell.domain.eval_reports import EvalKind, EvalReport
+from citewell.engine import Citewell
 from citewell.evals.case_files import load_cases
 from citewell.evals.proposing import Review, as_yaml, propose, write_cases
 from citewell.evals.suite import SuiteOptions, run_suite
@@ -66,7 +66,7 @@ class EvalReportView:
 class KeptEvals:
     """The cases and reports of one data folder."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Citewell) -> None:
         self._engine = engine
         self._running = Lock()
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from citewell.app import Engine
 from citewell.domain.errors import BadInput
 from citewell.domain.eval_cases import EvalCase
 from citewell.domain.eval_reports import (
@@ -28,7 +27,8 @@ from citewell.domain.eval_reports import (
     QuestionKind,
 )
 from citewell.domain.library import AddReport
-from citewell.domain.runs import ModelChoice, RunResult
+from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.own_questions import OwnNote, OwnQuestion, questions_from
 from citewell.evals.suite import corpus_engine
 from citewell.settings import Settings
@@ -69,25 +69,25 @@ def evaluate_corpus(
         engine.close()
 
 
-def _add(engine: Engine, root: Path, collection: str) -> AddReport:
-    for event in engine.add(root, collection=collection):
+def _add(engine: Citewell, root: Path, collection: str) -> AddReport:
+    for event in engine.corpus.sync(root, collection=collection):
         if isinstance(event, AddReport):
             if engine.settings.embeddings == "on":
-                for _ in engine.encode():
+                for _ in engine.corpus.encode():
                     pass
             return event
     raise AssertionError("a sync ends with its report")
 
 
-def _notes(engine: Engine) -> Iterator[OwnNote]:
-    keys = sorted(key for info in engine.corpus.collections() for key in engine.corpus.keys_under(str(Path(info.root))))
+def _notes(engine: Citewell) -> Iterator[OwnNote]:
+    keys = sorted(key for info in engine.store.collections() for key in engine.store.keys_under(str(Path(info.root))))
     for at in range(0, len(keys), _READ_AT_ONCE):
-        for view in engine.get(keys[at : at + _READ_AT_ONCE], content_mode="full").documents:
+        for view in engine.corpus.get(*keys[at : at + _READ_AT_ONCE], content_mode="full").documents:
             yield OwnNote(view.source_key, view.title, view.text or "")
 
 
-def _ask(engine: Engine, one: OwnQuestion) -> CorpusQuestion:
-    run_id = engine.start_research(one.question, surface="eval", models=ModelChoice(planner=False))
+def _ask(engine: Citewell, one: OwnQuestion) -> CorpusQuestion:
+    run_id = engine.start(one.question, surface="eval", planner=False)
     result = engine.runs.wait(run_id)
     rows = result.pack.evidence if result.pack else ()
     rank = next((number for number, row in enumerate(rows, start=1) if row.source_key == one.source_key), None)
@@ -130,7 +130,7 @@ def _is_shown(one: OwnQuestion, result: RunResult) -> bool:
 
 
 def _report(
-    path: Path, engine: Engine, added: AddReport, done: Sequence[CorpusQuestion], seconds: float
+    path: Path, engine: Citewell, added: AddReport, done: Sequence[CorpusQuestion], seconds: float
 ) -> CorpusReport:
     outcomes = Counter(one.outcome for one in done)
     kinds = [kind for kind in get_args(QuestionKind) if any(one.kind == kind for one in done)]
@@ -138,7 +138,7 @@ def _report(
     lost = tuple(NotIndexed(one.path, one.reason) for one in added.problems)
     return CorpusReport(
         path=str(path),
-        documents=engine.corpus.document_count(),
+        documents=engine.store.document_count(),
         passed=outcomes["right"],
         failed=len(done) - outcomes["right"],
         seconds=round(seconds, 1),

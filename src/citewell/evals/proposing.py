@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import yaml
 
-from citewell.app import Engine
 from citewell.domain.answers import AnswerStatus
 from citewell.domain.errors import BadInput, CitewellError, NotFound
 from citewell.domain.eval_cases import EvalCase
@@ -24,6 +23,7 @@ from citewell.domain.events import RunEvent, RunStarted
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters
 from citewell.domain.runs import RunRequest, RunResult
+from citewell.engine import Citewell
 from citewell.evals.case_files import load_file
 from citewell.recording.archive import import_run
 from citewell.recording.results import finished_event
@@ -65,7 +65,7 @@ class _Recorded:
     filters: Filters = field(default_factory=Filters)
 
 
-def propose(engine: Engine, source: str, review: Review) -> list[EvalCase]:
+def propose(engine: Citewell, source: str, review: Review) -> list[EvalCase]:
     """Cases from a run (an id, `last`, a folder, an exported file) or from a transcript."""
     path = Path(source)
     if path.is_file() and path.suffix == ".json":
@@ -73,7 +73,7 @@ def propose(engine: Engine, source: str, review: Review) -> list[EvalCase]:
     return list(_cases(_run(engine, source), review))
 
 
-def _run(engine: Engine, source: str) -> _Recorded:
+def _run(engine: Citewell, source: str) -> _Recorded:
     if Path(source).exists():
         return _of_trace(import_run(Path(source)).document)
     run_id = engine.runs.find(source)
@@ -99,7 +99,7 @@ def _of_trace(document: TraceDocument) -> _Recorded:
     )
 
 
-def _of_result(result: RunResult, engine: Engine) -> _Recorded:
+def _of_result(result: RunResult, engine: Citewell) -> _Recorded:
     events = engine.run_store.checked_events(result.run_id)
     asked = _asked(events)
     return _Recorded(
@@ -139,7 +139,7 @@ def _unique(values: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _transcript(engine: Engine, path: Path) -> Iterator[_Recorded]:
+def _transcript(engine: Citewell, path: Path) -> Iterator[_Recorded]:
     """Every turn of a saved conversation; where its run is still on record, with what that tells."""
     try:
         document = msgspec.json.decode(path.read_bytes())
@@ -158,7 +158,7 @@ def _transcript(engine: Engine, path: Path) -> Iterator[_Recorded]:
         asked.append(turn["question"])
 
 
-def _turn(engine: Engine, turn: dict[str, Any], history: tuple[str, ...], number: int) -> _Recorded:
+def _turn(engine: Citewell, turn: dict[str, Any], history: tuple[str, ...], number: int) -> _Recorded:
     reviewed = turn.get("reviewed")
     keys = tuple(map(str, reviewed)) if isinstance(reviewed, list) else ()
     recorded = _Recorded(

@@ -1,4 +1,4 @@
-"""Running eval cases through the public Engine: each with and without a planning model, failures first.
+"""Running eval cases through the public Citewell: each with and without a planning model, failures first.
 
 The arm without a planner always runs: it is the baseline. The arm with one is skipped where no model is set. Cases
 over a corpus of their own (`corpus:`) are asked in a data folder beside the user's, which is kept, so that the runs of
@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from citewell.app import Engine, PackOptions, open_engine
+from citewell.ask import OPTION_PROFILES, Ask, PriorTurn, narrowed
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput, CitewellError, Unavailable
 from citewell.domain.eval_cases import Earlier, EvalCase, ResearchBriefSpec
@@ -33,12 +33,12 @@ from citewell.domain.eval_reports import (
 )
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters, checked_filters
-from citewell.domain.runs import Conversation, ModelChoice, PriorQuestion, RunResult
+from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.assertions import Asked, failures, not_checked
 from citewell.evals.case_files import LoadedFile, LocatedCase
 from citewell.evals.sample import sample_corpus
 from citewell.models.endpoints import EXTRACTIVE
-from citewell.packs.options import OPTION_PROFILES
 from citewell.recording.trace import read_trace
 from citewell.settings import Settings
 
@@ -105,31 +105,33 @@ def _by_corpus(files: Sequence[LoadedFile]) -> dict[str, list[LoadedFile]]:
     return groups
 
 
-def _open(name: str, settings: Settings) -> tuple[Engine, Path | None]:
+def _open(name: str, settings: Settings) -> tuple[Citewell, Path | None]:
     """The engine of a corpus, and the folder that is to be indexed first where it is not the user's own."""
     if not name:
-        return open_engine(settings), None
+        return Citewell(settings), None
     root = sample_corpus() if name == "sample" else Path(name)
     return corpus_engine(root, settings), root
 
 
-def corpus_engine(root: Path, settings: Settings) -> Engine:
+def corpus_engine(root: Path, settings: Settings) -> Citewell:
     """An engine for a folder that is not the user's corpus, in a data folder of its own beside theirs."""
     mark = hashlib.sha256(str(root).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     place = settings.data_dir / "evals" / f"{root.name}-{mark}"
-    return open_engine(replace(settings, data_dir=place, database_url=""))
+    return Citewell(replace(settings, data_dir=place, database_url=""))
 
 
-def _index(engine: Engine, root: Path) -> None:
+def _index(engine: Citewell, root: Path) -> None:
     collection = "skelday" if root == sample_corpus() else root.name
-    for _ in engine.add(root, collection=collection):
+    for _ in engine.corpus.sync(root, collection=collection):
         pass
     if engine.settings.embeddings == "on":
-        for _ in engine.encode():
+        for _ in engine.corpus.encode():
             pass
 
 
-def _run_case(engine: Engine, one: LocatedCase, options: SuiteOptions, collections: tuple[str, ...]) -> EvalCaseReport:
+def _run_case(
+    engine: Citewell, one: LocatedCase, options: SuiteOptions, collections: tuple[str, ...]
+) -> EvalCaseReport:
     arms = tuple(_arms(engine, one.case, options, collections))
     if one.case.known_failing:
         arms = tuple(replace(arm, status="known_failing") if arm.status == "failed" else arm for arm in arms)
@@ -142,7 +144,7 @@ def _run_case(engine: Engine, one: LocatedCase, options: SuiteOptions, collectio
     return EvalCaseReport(*place, one.case.question, family, status, arms, one.case.known_failing)
 
 
-def _arms(engine: Engine, case: EvalCase, options: SuiteOptions, collections: tuple[str, ...]) -> Iterator[EvalArm]:
+def _arms(engine: Citewell, case: EvalCase, options: SuiteOptions, collections: tuple[str, ...]) -> Iterator[EvalArm]:
     off = _arm(engine, case, options.kind, "planner_off", collections)
     if case.disable_planner is False and off.status != "skipped":
         off = replace(off, status="shown", failures=())
@@ -164,7 +166,7 @@ def _no_planner(settings: Settings, case: EvalCase) -> str:
     return ""
 
 
-def _arm(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> EvalArm:
+def _arm(engine: Citewell, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> EvalArm:
     try:
         asked = _ask(engine, case, kind, arm, collections)
     except (BadInput, Unavailable) as error:
@@ -193,42 +195,31 @@ def _arm(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collectio
     )
 
 
-def _ask(engine: Engine, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> Asked:
+def _ask(engine: Citewell, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> Asked:
     """Put the question as the case says; the clock runs from asking to the result."""
-    filters = _filters(case, collections)
     with_planner = arm == "planner_on"
-    models = ModelChoice(planner=with_planner, planner_model=case.planner_model if with_planner else None)
-    conversation = _conversation(case)
-    options = _options(case, kind)
+    ask = Ask(
+        case.question,
+        **{**narrowed(_filters(case, collections)), **_options(case, kind)},
+        planner=with_planner,
+        planner_model=case.planner_model if with_planner else None,
+        history=tuple(
+            PriorTurn(id=one.id, question=one.question) if isinstance(one, Earlier) else one for one in case.history
+        ),
+        pinned=case.pinned,
+        surface="eval",
+    )
     started = time.perf_counter()
     if case.brief is not None and kind == "research":
         return _report(engine, case, case.brief, arm, collections)
     if kind == "mcp":
-        pack = engine.research_pack(
-            case.question,
-            options=options,
-            filters=filters,
-            profile=case.option_profile or "cli",
-            use_model_planner=with_planner,
-            models=models if with_planner else None,
-            conversation=conversation,
-        )
-        return Asked(pack, _since(started))
-    run_id = engine.start_research(
-        case.question,
-        options=options,
-        filters=filters,
-        surface="eval",
-        profile=case.profile or "local",
-        models=models,
-        conversation=conversation,
-    )
-    result = engine.runs.wait(run_id)
+        return Asked(engine.pack(ask, option_profile=case.option_profile or "cli"), _since(started))
+    result = engine.research(ask, profile=case.profile or "local")
     return Asked(result.pack, _since(started), result, tuple(trace_faults(engine, result)))
 
 
 def _report(
-    engine: Engine, case: EvalCase, spec: ResearchBriefSpec, arm: ArmName, collections: tuple[str, ...]
+    engine: Citewell, case: EvalCase, spec: ResearchBriefSpec, arm: ArmName, collections: tuple[str, ...]
 ) -> Asked:
     """Run the brief of a case, play its record back, and grade the report."""
     from citewell.evals.research_grading import failures_of, grade_research_run
@@ -241,7 +232,7 @@ def _report(
         credibility_floor=spec.credibility_floor,
         scope=ProjectScope(collections=case.collections or collections, tags=case.filter_tags),
     )
-    service = engine.research_service(ResearchConfig(planner="llm" if arm == "planner_on" else "rules"))
+    service = engine.reports(ResearchConfig(planner="llm" if arm == "planner_on" else "rules"))
     started = time.perf_counter()
     run = service.wait(service.start(brief, created_by="eval", fresh=True, surface="eval"))
     took, result = _since(started), engine.runs.result(run.run_id)
@@ -255,7 +246,7 @@ def _since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def trace_faults(engine: Engine, result: RunResult) -> Iterator[str]:
+def trace_faults(engine: Citewell, result: RunResult) -> Iterator[str]:
     """What is wrong with the record of a run: every one leaves a sound trace that says what its result says."""
     if result.trace_path is None:
         yield "the run left no trace"
@@ -279,10 +270,10 @@ def trace_faults(engine: Engine, result: RunResult) -> Iterator[str]:
     yield from _quotes_that_differ(engine, result)
 
 
-def _quotes_that_differ(engine: Engine, result: RunResult) -> Iterator[str]:
+def _quotes_that_differ(engine: Citewell, result: RunResult) -> Iterator[str]:
     for citation in result.citations:
         place = f"{citation.source_key}@{citation.span.content_hash}"
-        (document,) = engine.get([place], content_mode="full").documents
+        (document,) = engine.corpus.get(place, content_mode="full").documents
         if (document.text or "")[citation.span.start : citation.span.end] != citation.quote:
             yield f"the quotation of {citation.source_key} is not what stands there"
 
@@ -299,24 +290,15 @@ def _filters(case: EvalCase, collections: tuple[str, ...]) -> Filters:
     )
 
 
-def _options(case: EvalCase, kind: EvalKind) -> PackOptions:
+def _options(case: EvalCase, kind: EvalKind) -> dict[str, Any]:
     """Rows and windows as the case says; of a profile a run takes these, and adds linked documents by itself."""
     if kind == "mcp" or case.option_profile is None:
-        return PackOptions(limit=case.limit)
+        return {"limit": case.limit}
     named = OPTION_PROFILES[case.option_profile]
-    return PackOptions(named.limit if case.limit is None else case.limit, named.max_chars_per_doc)
-
-
-def _conversation(case: EvalCase) -> Conversation | None:
-    if not case.history and not case.pinned:
-        return None
-    asked = tuple(
-        PriorQuestion(prior.id or f"q{number}", prior.question)
-        if isinstance(prior, Earlier)
-        else PriorQuestion(f"q{number}", prior)
-        for number, prior in enumerate(case.history, start=1)
-    )
-    return Conversation(asked, case.pinned)
+    return {
+        "limit": named.limit if case.limit is None else case.limit,
+        "max_chars_per_doc": named.max_chars_per_doc,
+    }
 
 
 def _top(pack: ResearchPack | None) -> tuple[TopRow, ...]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewell.app import open_engine
 from citewell.domain.errors import CitewellError
+from citewell.engine import Citewell
 from citewell.evals.case_files import load_cases
 from citewell.settings import Settings
 
@@ -46,8 +46,8 @@ def watched(paths: Sequence[Path], settings: Settings) -> Watched:
     named = [(file.path.parent / file.corpus).resolve() for file in files if file.corpus not in ("", "sample")]
     own: tuple[Path, ...] = ()
     if any(not file.corpus for file in files):
-        engine = open_engine(settings)
-        own = tuple(Path(one.root) for one in engine.collections().collections)
+        engine = Citewell(settings)
+        own = tuple(Path(one.root) for one in engine.corpus.collections().collections)
         engine.close()
     return Watched(cases, (*named, *own), own)
 
@@ -78,11 +78,11 @@ def moments(paths: Sequence[Path], settings: Settings, ignored: Iterable[Path]) 
 
 def bring_up_to_date(settings: Settings) -> None:
     """Sync the folders of the user's corpus; one that is not there stays as it was."""
-    engine = open_engine(settings)
+    engine = Citewell(settings)
     try:
-        for one in engine.collections().collections:
+        for one in engine.corpus.collections().collections:
             if Path(one.root).is_dir():
-                for _ in engine.add(Path(one.root)):
+                for _ in engine.corpus.sync(Path(one.root)):
                     pass
     finally:
         engine.close()

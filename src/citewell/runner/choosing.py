@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from citewell.ask import Ask
 from citewell.domain.chat import ChatModel, Price
 from citewell.domain.errors import BadInput, Conflict
 from citewell.domain.notes import MAX_TOPICS, PAGE_SECONDS, PAGES_A_TOPIC
-from citewell.domain.runs import ModelChoice, ModelUse, RunProfile
+from citewell.domain.runs import ModelUse, RunProfile
 from citewell.domain.web import WebUse
 from citewell.models.chat import check_model
 from citewell.models.endpoints import EXTRACTIVE, is_hosted
@@ -19,9 +20,7 @@ MAX_OUTPUT_TOKENS = 32_000
 _A_REPLY = 250_000
 
 
-def model_use(
-    settings: Settings, chat: Callable[[str], ChatModel], choice: ModelChoice, evaluator: str = ""
-) -> ModelUse:
+def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Ask, evaluator: str = "") -> ModelUse:
     """The models of a run; `evaluator` is asked between rounds on the web.
 
     A ceiling in USD, for a run or for a day, needs every price to be known: without it nothing starts.
@@ -30,10 +29,10 @@ def model_use(
     planner = _planner(settings, choice, writer)
     ceiling = _ceiling(settings, choice)
     kept = ceiling if ceiling is not None else settings.max_cost_usd_day or None
-    seconds = choice.planner_seconds if choice.planner_seconds is not None else settings.planner_seconds
+    seconds = choice.planner_timeout if choice.planner_timeout is not None else settings.planner_seconds
     if not 0 < seconds <= 600:
         raise BadInput(f"The planner's time is {seconds} s.", fix="Give it between 1 and 600 seconds.")
-    if choice.planner_seconds is not None and not planner:
+    if choice.planner_timeout is not None and not planner:
         raise Conflict("No model plans, so a time for planning does nothing.", fix="Name one with --planner-model.")
     if not 1 <= settings.max_output_tokens <= MAX_OUTPUT_TOKENS:
         raise BadInput(
@@ -59,7 +58,7 @@ def model_use(
     )
 
 
-def _planner(settings: Settings, choice: ModelChoice, writer: str) -> str:
+def _planner(settings: Settings, choice: Ask, writer: str) -> str:
     """The model that plans: the one named, the one set, or with `--planner` the one that writes."""
     if choice.planner is False:
         return ""
@@ -73,17 +72,17 @@ def _planner(settings: Settings, choice: ModelChoice, writer: str) -> str:
     return writer
 
 
-def _ceiling(settings: Settings, choice: ModelChoice) -> float | None:
-    if choice.max_cost_usd is not None:
-        if not 0 <= choice.max_cost_usd < 1_000_000:
-            raise BadInput(f"--max-cost is {choice.max_cost_usd}.", fix="Give it in USD, such as 0.05.")
-        return choice.max_cost_usd
+def _ceiling(settings: Settings, choice: Ask) -> float | None:
+    if choice.max_cost is not None:
+        if not 0 <= choice.max_cost < 1_000_000:
+            raise BadInput(f"--max-cost is {choice.max_cost}.", fix="Give it in USD, such as 0.05.")
+        return choice.max_cost
     if settings.max_cost_usd < 0:
         raise BadInput(f"CITEWELL_MAX_COST_USD is {settings.max_cost_usd}.", fix="Give it in USD, or 0 for none.")
     return settings.max_cost_usd or None
 
 
-def _most_tokens(settings: Settings, choice: ModelChoice) -> int | None:
+def _most_tokens(settings: Settings, choice: Ask) -> int | None:
     if choice.max_tokens is not None:
         if not 0 <= choice.max_tokens <= 1_000_000_000:
             raise BadInput(f"--max-tokens is {choice.max_tokens}.", fix="Give a number of tokens, such as 20000.")
@@ -101,7 +100,7 @@ def _price(chat: Callable[[str], ChatModel], model: str, ceiling: float | None) 
     return price
 
 
-def web_use(settings: Settings, choice: ModelChoice, profile: RunProfile, deny: Sequence[str] = ()) -> WebUse | None:
+def web_use(settings: Settings, choice: Ask, profile: RunProfile, deny: Sequence[str] = ()) -> WebUse | None:
     """What a run of this profile may use of the web; None where the profile has nothing to do with it."""
     if profile == "note":
         return _note_web(settings)

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from citewell.domain.errors import CitewellError
 from citewell.domain.type_setup import learn_types
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.api.bodies import check_content_type, decode_body, decode_query, drain, read_body
 from citewell.surfaces.api.briefs import REPORTS
 from citewell.surfaces.api.capabilities import CAPABILITIES

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 
 from citewell.domain.errors import CitewellError
-from citewell.public import Citewell
+from citewell.engine import Citewell
 
 _SLICE_SECONDS = 2.0
 _LOOKS_AGAIN = 30.0

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from citewell.ask import Name
 from citewell.domain.answers import AnswerStatus
 from citewell.evals.kept import EvalProposal, EvalReportList, EvalReportView
 from citewell.evals.proposing import Review
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
-from citewell.surfaces.api.reading import Name
 from citewell.surfaces.api.runs import RUN
 
 _Keys = Annotated[tuple[Name, ...], Meta(max_length=50)]

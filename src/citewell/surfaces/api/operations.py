@@ -12,7 +12,7 @@ from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.api.errors import JSON
 from citewell.surfaces.wire import to_json
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.domain.documents import ContentMode, DocumentView, SourceType
+from citewell.ask import FILTERS, MOST_QUESTION_CHARS, SAYS_SOMETHING, Name, Question, ask_of, taken
+from citewell.domain.documents import ContentMode, DocumentView
 from citewell.domain.library import CollectionList, CorpusStatus, SettingView, Stats
-from citewell.domain.queries import Filters, checked_filters
 from citewell.domain.results import DocumentEntries, RelatedResult, SearchMode, SearchResult
 from citewell.domain.topics import EntityMap, TopicBrief
 from citewell.settings import view_settings
@@ -20,29 +21,6 @@ from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
 from citewell.surfaces.wire import to_json
 from citewell.version import __version__
 
-# Something to see in it: not only blanks, whatever a regular expression takes for blank.
-SAYS_SOMETHING = r"[^\s\x1c-\x1f\x85\ufeff]"
-MOST_QUESTION_CHARS = 8_000
-Question = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=MOST_QUESTION_CHARS,
-        pattern=SAYS_SOMETHING,
-        description="What is asked.",
-        examples=["How many passengers did the Halvard carry?"],
-    ),
-]
-_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-_MONTH_DAY = (
-    "((0[13578]|1[02])(-(0[1-9]|[12][0-9]|3[01]))?|(0[469]|11)(-(0[1-9]|[12][0-9]|30))?|02(-(0[1-9]|1[0-9]|2[0-9]))?)"
-)
-Day = Annotated[
-    str, Meta(pattern=f"^{_YEAR}(-{_MONTH_DAY})?$", max_length=10, description="A day, month or year: 2024-05-31.")
-]
-Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=SAYS_SOMETHING)]
-# What is left out must be more than slashes: a blank one would leave out everything or nothing.
-LeftOut = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"[^\s\x1c-\x1f\x85\ufeff/]")]
 WindowChars = Annotated[int, Meta(ge=50, le=10_000_000, description="Characters of a window.")]
 
 About = Annotated[str, Meta(max_length=MOST_QUESTION_CHARS, description="Show the part about this.")]
@@ -70,31 +48,29 @@ class SettingList:
     settings: tuple[SettingView, ...]
 
 
-class SearchQuery(Form):
-    q: Question
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="How many documents.")] = 8
-    mode: Annotated[
-        SearchMode | None, Meta(description="By words, by meaning or by both; left out: as the settings say.")
-    ] = None
-    source_type: Annotated[tuple[SourceType, ...], Meta(max_length=20, description="Only these kinds.")] = ()
-    tag: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only with this tag, or one nested in it.")] = ()
-    collection: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only these collections.")] = ()
-    only: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only at or below this path.")] = ()
-    since: Day | None = None
-    until: Day | None = None
+_SINGLE = {"source_types": "source_type", "tags": "tag", "collections": "collection"}
+SearchQuery = taken(
+    "SearchQuery",
+    Form,
+    [name for name in FILTERS if not name.startswith("not_")],
+    renamed=_SINGLE,
+    also={
+        "q": (Question, msgspec.NODEFAULT),
+        "limit": (Annotated[int, Meta(ge=1, le=1_000, description="How many documents.")], 8),
+        "mode": (
+            Annotated[
+                SearchMode | None, Meta(description="By words, by meaning or by both; left out: as the settings say.")
+            ],
+            None,
+        ),
+    },
+)
 
 
 def _search(call: Call) -> SearchResult:
-    query: SearchQuery = call.query
-    filters = Filters(
-        source_types=tuple(query.source_type),
-        tags=tuple(query.tag),
-        collections=tuple(query.collection),
-        only=tuple(query.only),
-        since=query.since,
-        until=query.until,
-    )
-    return call.cw.corpus.search(query.q, limit=query.limit, filters=checked_filters(filters), mode=query.mode)
+    query: Any = call.query
+    filters = ask_of(query, _SINGLE, question=query.q).filters
+    return call.cw.corpus.search(query.q, limit=query.limit, filters=filters, mode=query.mode)
 
 
 class DocumentQuery(Form):

@@ -16,28 +16,19 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.app import PackOptions
+from citewell.ask import FILTERS, SAYS_SOMETHING, ConversationId, ModelName, Question, ask_of, taken
 from citewell.domain import decisions as decided
 from citewell.domain.answers import Citation, Truncation
-from citewell.domain.documents import SourceType
 from citewell.domain.errors import Busy, CitewellError
 from citewell.domain.events import DecisionMade, RunEvent, RunStarted, WarningRaised
 from citewell.domain.packs import Explanation, ResearchPack
-from citewell.domain.queries import Filters, checked_filters
 from citewell.domain.runs import ModelUse, RunResult
 from citewell.flows.result import EXTRACTIVE_VERSION
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.errors import JSON, Refused, error_response
 from citewell.surfaces.api.events import RUN_EVENTS, Heartbeat, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation
-from citewell.surfaces.api.reading import SAYS_SOMETHING, Day, Name, Question
-from citewell.surfaces.api.runs import (
-    History,
-    ModelName,
-    Pinned,
-    history_values,
-    run_stream,
-)
+from citewell.surfaces.api.runs import run_stream
 from citewell.surfaces.api.sse import EventStream
 from citewell.surfaces.wire import ErrorBody, ErrorDocument, to_document, to_json
 from citewell.synthesis.prompt import PROMPT_VERSION
@@ -47,62 +38,30 @@ SYNTHESIS_VERSION = "research_synthesis.v1"
 _HOLD_SECONDS = 5.0
 
 
-class PackBody(Form):
-    """What is left out comes from the option profile: `cli` has 8 rows of 700 characters, `web` 10 of 4000."""
-
-    question: Question
-    limit: Annotated[int, Meta(ge=1, le=100)] | None = None
-    source_types: Annotated[tuple[SourceType, ...], Meta(max_length=20)] = ()
-    tags: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
-    collections: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
-    only: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
-    since: Day | None = None
-    until: Day | None = None
-    include_related: bool | None = None
-    related_limit: Annotated[int, Meta(ge=0, le=50)] | None = None
-    include_topic_brief: bool | None = None
-    max_chars_per_doc: Annotated[int, Meta(ge=50, le=50_000)] | None = None
-    use_model_planner: bool | None = None
-    history: History = ()
-    pinned: Pinned = ()
-    option_profile: Literal["cli", "web"] = "cli"
+_AS_TOOLS_SAY = {"topic_brief": "include_topic_brief", "planner": "use_model_planner"}
+PackBody = taken(
+    "PackBody",
+    Form,
+    (
+        *("question", "limit", *(name for name in FILTERS if not name.startswith("not_")), "include_related"),
+        *("related_limit", "topic_brief", "max_chars_per_doc", "planner", "history", "pinned", "option_profile"),
+    ),
+    renamed=_AS_TOOLS_SAY,
+    namespace={
+        "__doc__": "What is left out comes from the option profile: `cli` has 8 rows of 700 characters, "
+        "`web` 10 of 4000."
+    },
+)
 
 
 async def _pack(call: Call) -> Response:
-    asked = _pack_options(call.body)
-    run_id = await call.blocking(lambda: call.cw.start_pack(**asked))
+    ask = ask_of(call.body, _AS_TOOLS_SAY)
+    run_id = await call.blocking(call.cw.start_pack, ask)
     if run_id is None:
-        asked["use_model_planner"] = False
-        content = await call.blocking(lambda: to_json(call.cw.pack(**asked)), heavy=True)
+        content = await call.blocking(lambda: to_json(call.cw.pack(ask, planner=False)), heavy=True)
     else:
         content = await call.blocking(to_json, await call.cw.planned_pack(run_id))
     return Response(content, media_type=JSON)
-
-
-def _pack_options(body: PackBody) -> dict[str, Any]:
-    filters = Filters(
-        source_types=body.source_types,
-        tags=body.tags,
-        collections=body.collections,
-        only=body.only,
-        since=body.since,
-        until=body.until,
-    )
-    return {
-        "question": body.question,
-        "options": PackOptions(
-            limit=body.limit,
-            max_chars_per_doc=body.max_chars_per_doc,
-            include_related=body.include_related,
-            related_limit=body.related_limit,
-            topic_brief=body.include_topic_brief,
-        ),
-        "filters": checked_filters(filters),
-        "use_model_planner": body.use_model_planner,
-        "option_profile": body.option_profile,
-        "history": history_values(body.history),
-        "pinned": body.pinned,
-    }
 
 
 class ExplainBody(Form):
@@ -112,13 +71,13 @@ class ExplainBody(Form):
     research_pack: ResearchPack
 
 
-class SynthesisBody(Form):
-    """A question and the whole pack that was found for it; an empty model is the one that is set."""
-
-    question: Question
-    research_pack: ResearchPack
-    model: ModelName = ""
-    max_evidence_chars: Annotated[int, Meta(ge=500, le=500_000)] | None = None
+SynthesisBody = taken(
+    "SynthesisBody",
+    Form,
+    ("question", "max_evidence_chars"),
+    also={"research_pack": (ResearchPack, msgspec.NODEFAULT), "model": (ModelName, "")},
+    namespace={"__doc__": "A question and the whole pack that was found for it; without a model the one that is set."},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +217,7 @@ async def _synthesize(call: Call) -> Response:
 
 
 def _begin(call: Call) -> str:
-    body: SynthesisBody = call.body
+    body: Any = call.body
     try:
         return call.cw.start_synthesis(
             body.question, body.research_pack, model=body.model, max_evidence_chars=body.max_evidence_chars
@@ -373,16 +332,7 @@ class ChatBody(Form):
     messages: Annotated[tuple[ChatMessage, ...], Meta(min_length=1, max_length=200)] | msgspec.UnsetType = msgspec.UNSET
     message: Question | msgspec.UnsetType = msgspec.UNSET
     mode: Literal["chat", "deep_research"] = "chat"
-    conversation_id: (
-        Annotated[
-            str,
-            Meta(
-                pattern="^[A-Za-z0-9_-]{1,100}$",
-                description="Recorded; a message alone goes on with what was asked in this conversation before.",
-            ),
-        ]
-        | None
-    ) = None
+    conversation_id: ConversationId | None = None
     model: ModelName | None = None
 
 
@@ -393,7 +343,7 @@ async def _chat(call: Call) -> Response:
     run_id = await call.blocking(
         lambda: call.cw.start(
             question,
-            profile=profile,  # type: ignore[arg-type]
+            profile=profile,
             model=body.model or None,
             history=history,
             conversation_id=body.conversation_id or "",

@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.domain.documents import SourceType
+from citewell.ask import FILTERS, Question, ask_of, taken
 from citewell.domain.errors import CitewellError, Conflict, Interrupted
 from citewell.domain.run_reports import ControlReport, ReplayReport, RunDiff, RunList, RunView
 from citewell.domain.runs import RunProfile, RunStatus, Surface
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.briefs import BriefBody
 from citewell.surfaces.api.errors import JSON, Refused
 from citewell.surfaces.api.events import PER_ENTRY, RUN_EVENTS, RunRendering, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
-from citewell.surfaces.api.reading import Day, LeftOut, Name, Question
 from citewell.surfaces.api.sse import EventStream, read_last_id
 from citewell.surfaces.wire import error_document, to_json
 
@@ -33,81 +32,48 @@ RUN_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
 RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 28)}
 _ENDED = {409: "Not in the state the run is in."}
 
-ModelName = Annotated[
-    str,
-    Meta(
-        max_length=200,
-        pattern="^(extractive|(anthropic|fireworks|llamacpp|ollama|openai|openrouter|vllm):[!-~]+)?$",
-        description="`provider:name`, or `extractive`; empty: the one that is set.",
-        examples=["ollama:qwen3:8b"],
+RunBody = taken(
+    "RunBody",
+    Form,
+    (
+        *("profile", "model", "planner", "planner_model", "planner_timeout", "limit", "max_chars_per_doc", *FILTERS),
+        *("topic", "topic_brief", "max_evidence_chars", "max_cost", "max_tokens", "timeout", "semantic", "trace"),
+        *("history", "pinned"),
     ),
-]
-
-
-class PriorTurn(Form):
-    """An earlier question of a conversation, and what the caller knows it by."""
-
-    question: Question
-    id: Annotated[str, Meta(max_length=200)] = ""
-
-
-History = Annotated[
-    tuple[PriorTurn | Question, ...],
-    Meta(max_length=50, description="Earlier questions of the conversation, oldest first."),
-]
-Pinned = Annotated[
-    tuple[Name, ...], Meta(max_length=24, description="Keys of documents that must be among the evidence.")
-]
-
-
-class RunBody(Form):
-    """The options of `citewell research`; what is left out is as the settings have it.
+    instead={
+        "profile": Annotated[
+            Literal["local", "chat", "deep", "report"],
+            Meta(description="`chat`, `deep` and `report` also search the web, with the providers that are set."),
+        ],
+        "semantic": bool,
+        "trace": Annotated[bool, Meta(description="False: nothing is recorded, and the run cannot be resumed.")],
+    },
+    also={
+        "surface": (
+            Annotated[Literal["web_chat", "web_research_api"], Meta(description="What the record says of who asked.")],
+            "web_research_api",
+        ),
+        "question": (Question | None, None),
+        "brief": (BriefBody | None, None),
+        "fresh": (
+            Annotated[bool, Meta(description="Of a report: another attempt, though there is one of this brief.")],
+            False,
+        ),
+    },
+    namespace={
+        "__doc__": """The options of `citewell research`; what is left out is as the settings have it.
 
     A brief, or a question with the profile `report`, becomes a report; of the other options it takes `fresh` alone.
-    """
-
-    # A type alone cannot say that one of the two is needed.
-    schema_extra: ClassVar[dict[str, Any]] = {
-        "anyOf": [
-            {"required": ["question"], "properties": {"question": {"type": "string"}}},
-            {"required": ["brief"], "properties": {"brief": {"type": "object"}}},
-        ]
-    }
-
-    question: Question | None = None
-    profile: Annotated[
-        Literal["local", "chat", "deep", "report"],
-        Meta(description="`chat`, `deep` and `report` also search the web, with the providers that are set."),
-    ] = "local"
-    brief: BriefBody | None = None
-    fresh: Annotated[bool, Meta(description="Of a report: another attempt, though there is one of this brief.")] = False
-    model: ModelName | None = None
-    planner: Annotated[bool, Meta(description="With or without a model that helps to plan.")] | None = None
-    planner_model: ModelName | None = None
-    planner_timeout: Annotated[float, Meta(ge=1, le=600)] | None = None
-    limit: Annotated[int, Meta(ge=1, le=100)] | None = None
-    max_chars_per_doc: Annotated[int, Meta(ge=50, le=50_000)] | None = None
-    source_types: Annotated[tuple[SourceType, ...], Meta(max_length=20)] = ()
-    tags: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
-    collections: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
-    only: Annotated[tuple[Name, ...], Meta(max_length=50)] = ()
-    since: Day | None = None
-    until: Day | None = None
-    not_in: Annotated[tuple[LeftOut, ...], Meta(max_length=50)] = ()
-    not_from: Annotated[tuple[LeftOut, ...], Meta(max_length=50)] = ()
-    topic: Annotated[str, Meta(max_length=200)] | None = None
-    topic_brief: bool | None = None
-    max_evidence_chars: Annotated[int, Meta(ge=500, le=500_000)] | None = None
-    max_cost: Annotated[float, Meta(ge=0.000001, le=10_000, description="USD.")] | None = None
-    max_tokens: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Of all its models.")] | None = None
-    timeout: Annotated[float, Meta(ge=1, lt=86_400, description="Seconds.")] | None = None
-    semantic: bool = True
-    trace: Annotated[bool, Meta(description="False: nothing is recorded, and the run cannot be resumed.")] = True
-    history: History = ()
-    pinned: Pinned = ()
-    surface: Annotated[
-        Literal["web_chat", "web_research_api"], Meta(description="What the record says of who asked.")
-    ] = "web_research_api"
+    """,
+        # A type alone cannot say that one of the two is needed.
+        "schema_extra": {
+            "anyOf": [
+                {"required": ["question"], "properties": {"question": {"type": "string"}}},
+                {"required": ["brief"], "properties": {"brief": {"type": "object"}}},
+            ]
+        },
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,30 +85,18 @@ class RunAccepted:
     events: str
 
 
-def options_of(body: Any, *left_out: str) -> dict[str, Any]:
-    """The fields of a body as options of the Engine's call; `history` as values."""
-    options = {name: getattr(body, name) for name in body.__struct_fields__ if name not in left_out}
-    options["history"] = history_values(body.history)
-    return options
-
-
-def history_values(history: tuple[PriorTurn | str, ...]) -> list[str | dict[str, str]]:
-    """Earlier questions as the Engine takes them."""
-    return [turn if isinstance(turn, str) else {"id": turn.id, "question": turn.question} for turn in history]
-
-
 def _start(call: Call) -> RunAccepted:
-    body: RunBody = call.body
+    body: Any = call.body
     if body.brief is not None or body.profile == "report":
         return accepted(call, start_report(call.cw, body))
     if body.fresh:
         raise Conflict("`fresh` is for reports; every other run is a new one.", fix="Leave it out.")
     if body.question is None:
         raise Refused(400, "bad_input", "Nothing is asked.", fix="Give a question, or a brief.")
-    return accepted(call, call.cw.start(body.question, **options_of(body, "question", "brief", "fresh")))
+    return accepted(call, call.cw.start(ask_of(body)))
 
 
-def start_report(cw: Citewell, body: RunBody) -> str:
+def start_report(cw: Citewell, body: Any) -> str:
     """The run of a brief: a new one, or the stored one of an identical request."""
     if body.brief is not None and body.question is not None:
         raise Conflict("Both a question and a brief are given.", fix="Give one of them.")
@@ -159,7 +113,7 @@ def start_report(cw: Citewell, body: RunBody) -> str:
 _OF_REPORTS = ("question", "profile", "brief", "fresh", "surface")
 
 
-def _is_set(body: RunBody, name: str) -> bool:
+def _is_set(body: Any, name: str) -> bool:
     default = next(field.default for field in msgspec.structs.fields(RunBody) if field.name == name)
     return bool(getattr(body, name) != default)
 

@@ -18,7 +18,7 @@ import anyio
 import uvicorn
 
 from citewell.domain.errors import BadInput, Unavailable
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.api.app import MountedApp, create_app
 from citewell.surfaces.api.encoding import BackgroundEncoding
 from citewell.surfaces.api.operations import ServerState

@@ -16,11 +16,10 @@ import click
 
 from citewell.domain.errors import BadInput, CitewellError, Interrupted, NotFound
 from citewell.domain.events import RunStarted
-from citewell.domain.queries import Filters
 from citewell.domain.run_reports import ChatReport
 from citewell.domain.runs import RunResult
 from citewell.domain.transcripts import ChatTranscript
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.chat_commands import COMMANDS, MARK, obey
 from citewell.surfaces.cli.chat_state import ChatState, continued
@@ -29,6 +28,7 @@ from citewell.surfaces.cli.execution import Display, Terminated, execute, put_ol
 from citewell.surfaces.cli.live_answer import LiveAnswer
 from citewell.surfaces.cli.main import exit_code
 from citewell.surfaces.cli.options import (
+    ask_options,
     engine,
     filter_options,
     filters_from,
@@ -131,12 +131,12 @@ class Chat:
     help="Go on with an earlier conversation: by its id, or by any of its runs.",
 )
 @click.option("--save", "saves", is_flag=True, help="Keep the conversation: questions, keys and runs (never indexed).")
-@click.option("--model", metavar="MODEL", help="The model that writes, such as ollama:qwen3:8b, or 'extractive'.")
-@click.option("--planner/--no-planner", default=None, help="With or without a model that helps to plan.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of each answer (default 90).")
-@click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this for each answer.")
-@click.option("--max-tokens", type=int, metavar="N", help="Stop asking models at so many tokens for each answer.")
-@click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
+@ask_options(
+    *("model", "planner", "timeout", "max_cost", "max_tokens", "semantic"),
+    timeout={"help": "Deadline of each answer (default 90)."},
+    max_cost={"help": "Stop spending at this for each answer."},
+    max_tokens={"help": "Stop asking models at so many tokens for each answer."},
+)
 @verbose_option
 @filter_options
 @json_option
@@ -147,12 +147,6 @@ def chat(
     question: str | None,
     earlier: str | None,
     saves: bool,
-    model: str | None,
-    planner: bool | None,
-    timeout: float | None,
-    max_cost: float | None,
-    max_tokens: int | None,
-    no_semantic: bool,
     verbose: bool,
     as_json: bool,
     **chosen: Any,
@@ -184,10 +178,7 @@ def chat(
     with engine(ctx) as opened:
         named_collections(opened, filters)
         warn_of_unused(opened)
-        limits = {"timeout": timeout, "max_cost": max_cost, "max_tokens": max_tokens}
-        asked = {"model": model, "planner": planner, **limits}
-        options = {**asked, "semantic": not no_semantic, **_narrowed(filters)}
-        talk = Chat(opened, options, saves_always=saves, is_saved=saves, is_verbose=verbose)
+        talk = Chat(opened, chosen, saves_always=saves, is_saved=saves, is_verbose=verbose)
         talk.is_interactive = sys.stdin.isatty() and not as_json
         if earlier is not None:
             talk.state, was_saved = _earlier(opened, earlier)
@@ -199,20 +190,6 @@ def chat(
     if as_json:
         print_json(ChatReport(talk.state.conversation_id, talk.is_saved, talk.state.turns, tuple(talk.results)))
     return 0 if talk.is_interactive else talk.code
-
-
-def _narrowed(filters: Filters) -> dict[str, Any]:
-    """Filters as `Citewell.start` takes them."""
-    return {
-        "source_types": filters.source_types,
-        "tags": filters.tags,
-        "collections": filters.collections,
-        "only": filters.only,
-        "since": filters.since,
-        "until": filters.until,
-        "not_in": filters.exclude_paths,
-        "not_from": filters.exclude_domains,
-    }
 
 
 def _converse(talk: Chat, question: str | None) -> None:

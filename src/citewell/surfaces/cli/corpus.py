@@ -11,7 +11,7 @@ import click
 from citewell.domain.documents import SOURCE_TYPES, SourceType
 from citewell.domain.errors import BadInput
 from citewell.domain.library import AddReport, CollectionInfo, CorpusStatus, FileRecord
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text, style
 from citewell.surfaces.cli.embed import STOPPED, encode_after_add
 from citewell.surfaces.cli.options import engine, json_option

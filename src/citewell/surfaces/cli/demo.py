@@ -15,8 +15,8 @@ import click
 from citewell.domain.library import AddReport
 from citewell.domain.run_reports import DemoReport
 from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.evals.sample import sample_corpus
-from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, print_json, print_text, style
 from citewell.surfaces.cli.execution import execute

@@ -10,7 +10,7 @@ import click
 
 from citewell.domain.errors import CitewellError
 from citewell.domain.library import EncodeProgress, EncodeReport
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.console import note, print_json, print_text
 from citewell.surfaces.cli.options import engine, json_option
 

@@ -234,7 +234,7 @@ def propose(ctx: click.Context, /, **chosen: Any) -> None:
       citewell eval propose last --expect note:notes/heat-pump --output cases.yaml
       citewell eval propose --from-transcript chat-transcripts/monday.json --output cases.yaml
     """
-    from citewell.app import open_engine
+    from citewell.engine import Citewell
     from citewell.evals.proposing import Review, as_yaml, propose, write_cases
 
     given = [str(one) for one in (chosen["source"], chosen["from_trace"], chosen["from_transcript"]) if one]
@@ -244,7 +244,7 @@ def propose(ctx: click.Context, /, **chosen: Any) -> None:
             fix="For example: citewell eval propose last",
         )
     review: Review = Review(chosen["expect"], chosen["forbid"], chosen["status"], chosen["texts"])
-    engine = open_engine(load_settings(ctx.find_root().obj))
+    engine = Citewell(load_settings(ctx.find_root().obj))
     try:
         cases = propose(engine, given[0], review)
     finally:

@@ -11,7 +11,7 @@ from typing import Protocol
 from citewell.domain.errors import CitewellError, Interrupted
 from citewell.domain.events import RunEvent
 from citewell.domain.runs import RunResult
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.console import note
 from citewell.surfaces.cli.progress import ProgressLine
 

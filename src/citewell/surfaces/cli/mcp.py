@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from citewell.domain.errors import BadInput
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.console import print_text
 from citewell.surfaces.cli.options import engine
 

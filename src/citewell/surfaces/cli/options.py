@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from citewell.domain.documents import SOURCE_TYPES
+from citewell.ask import FILTERS, HINTS, Ask, default_of, parts_of
 from citewell.domain.errors import CitewellError, NotFound
-from citewell.domain.queries import Filters, checked_filters
-from citewell.public import Citewell
+from citewell.domain.queries import Filters
+from citewell.engine import Citewell
 from citewell.settings import is_secret, unused_settings
 from citewell.surfaces.cli.console import note
 
@@ -31,44 +32,47 @@ verbose_option = click.option(
 )
 
 
-def filter_options(command: Command) -> Command:
-    """What narrows a search before anything is ranked."""
-    for option in (
-        click.option("--until", metavar="DATE", help="Only documents dated at or before this day, month or year."),
-        click.option("--since", metavar="DATE", help="Only documents dated at or after this day, month or year."),
-        click.option(
-            "--only", multiple=True, metavar="PATH", help="Only documents at or below this path of a collection."
-        ),
-        click.option("--not-in", "exclude_paths", multiple=True, metavar="PATH", help="Nothing at or below this path."),
-        click.option(
-            "--not-from", "exclude_domains", multiple=True, metavar="DOMAIN", help="Nothing saved from this domain."
-        ),
-        click.option("--collection", "collections", multiple=True, metavar="NAME", help="Only this collection."),
-        click.option(
-            "--tag", "tags", multiple=True, metavar="TAG", help="Only documents with this tag (or one nested in it)."
-        ),
-        click.option(
-            "--source-type", "source_types", multiple=True, type=click.Choice(SOURCE_TYPES), help="Only this kind."
-        ),
-    ):
-        command = option(command)
-    return command
+def ask_options(*names: str, **instead: dict[str, Any]) -> Callable[[Command], Command]:
+    """The options of a question with these names, as `Ask` declares them, with what a command says otherwise."""
+
+    def with_options(command: Command) -> Command:
+        for name in reversed(names):
+            command = _option(name, **instead.get(name, {}))(command)
+        return command
+
+    return with_options
+
+
+def _option(name: str, **instead: Any) -> Callable[[Command], Command]:
+    kind, said = parts_of(HINTS[name])
+    kind, inner = (typing.get_args(kind)[0], True) if typing.get_origin(kind) is tuple else (kind, False)
+    kind = parts_of(kind)[0]
+    shown = next((one.extra for one in said if one.extra), {})
+    flag = shown.get("flag") or f"--{name.replace('_', '-')}"
+    made: dict[str, Any] = {"help": next(one.description for one in reversed(said) if one.description)}
+    if typing.get_origin(kind) is typing.Literal:
+        made["type"] = click.Choice(typing.get_args(kind))
+    elif kind is not bool:
+        made |= {"type": kind, "metavar": shown.get("metavar") or None}
+    if inner:
+        made["multiple"] = True
+    elif kind is bool and default_of(name) is True:
+        made |= {"is_flag": True, "callback": lambda context, parameter, value: not value}
+    elif kind is bool:
+        flag = f"{flag}/--no-{flag[2:]}"
+        made["default"] = None
+    elif default_of(name) is not None:
+        made |= {"default": default_of(name), "show_default": True}
+    return click.option(instead.pop("flag", flag), name, **{**made, **instead})
+
+
+# What narrows a search before anything is ranked.
+filter_options = ask_options(*FILTERS)
 
 
 def filters_from(chosen: dict[str, Any]) -> Filters:
     """The filters a user chose, checked."""
-    return checked_filters(
-        Filters(
-            source_types=tuple(chosen["source_types"]),
-            tags=tuple(chosen["tags"]),
-            collections=tuple(chosen["collections"]),
-            only=tuple(chosen["only"]),
-            since=chosen["since"],
-            until=chosen["until"],
-            exclude_paths=tuple(chosen["exclude_paths"]),
-            exclude_domains=tuple(chosen["exclude_domains"]),
-        )
-    )
+    return Ask("", **{name: chosen[name] for name in FILTERS}).filters
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 
 from citewell.domain.documents import DocumentView
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.chat_state import Source
 from citewell.surfaces.cli.console import one_line, page_width, paragraph_lines, print_lines, print_text, style
 from citewell.surfaces.cli.layout import Line, Piece, indented

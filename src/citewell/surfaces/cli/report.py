@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from citewell.domain.errors import BadInput, CitewellError
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.reports.files import read_brief
 from citewell.reports.models import ResearchBrief, ResearchRun
 from citewell.surfaces.cli.console import note as tell

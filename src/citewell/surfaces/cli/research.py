@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from citewell.app import PackOptions
+from citewell.ask import Ask
 from citewell.domain.errors import BadInput
 from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import Filters
-from citewell.domain.runs import ModelChoice, RunProfile, RunResult
-from citewell.public import Citewell
+from citewell.domain.runs import RunResult
+from citewell.engine import Citewell
 from citewell.surfaces.cli.console import note, one_line, print_json, print_text, style
 from citewell.surfaces.cli.egress import agreed_to
 from citewell.surfaces.cli.execution import execute, put_old_runs_away, wants_progress
 from citewell.surfaces.cli.options import (
+    ask_options,
     engine,
     filter_options,
-    filters_from,
     json_option,
     named_collections,
     verbose_option,
@@ -33,49 +33,22 @@ from citewell.surfaces.cli.topics import print_brief
 @click.command(short_help="Answer a question, with citations.")
 @click.argument("question")
 @click.option("--retrieval-only", is_flag=True, help="Only gather: print the research pack, record nothing.")
-@click.option(
-    "--profile",
-    type=click.Choice(("local", "chat", "deep")),
-    default="local",
-    show_default=True,
-    help="What the run may use.",
+@ask_options(
+    *("profile", "max_evidence_chars", "timeout", "trace", "limit", "max_chars_per_doc", "include_related"),
+    *("related_limit", "topic", "topic_brief", "planner", "planner_model", "planner_timeout", "model"),
+    *("max_cost", "max_tokens", "semantic"),
+    profile={"type": click.Choice(("local", "chat", "deep")), "help": "What the run may use."},
+    include_related={
+        "flag": "--include-related",
+        "is_flag": True,
+        "default": None,
+        "help": "With --retrieval-only: add documents linked with the evidence.",
+    },
+    related_limit={"help": "With --include-related: how many of those (default 2)."},
 )
-@click.option(
-    "--max-evidence-chars",
-    type=int,
-    help="Evidence an answer is made from (default: as set, 24000).",
-)
-@click.option("--timeout", type=float, metavar="SECONDS", help="Deadline of the run (default 90; chat: 20; deep: 150).")
 @click.option("--preview", is_flag=True, help="Show what would leave this machine, and ask before anything does.")
 @click.option("--save", is_flag=True, help="Put the pages of the web that are cited into your corpus.")
-@click.option("--no-trace", is_flag=True, help="Leave nothing on disk; the run cannot be resumed or replayed.")
 @click.option("--keep-all-traces", is_flag=True, help="Do not put old runs away.")
-@click.option("--limit", type=int, help="How many rows of evidence (default 8).")
-@click.option(
-    "--max-chars-per-doc", type=int, help="Size of each row's window (default CITEWELL_MAX_CHARS_PER_DOC, 700)."
-)
-@click.option(
-    "--include-related",
-    is_flag=True,
-    default=None,
-    help="With --retrieval-only: add documents linked with the evidence.",
-)
-@click.option("--related-limit", type=int, help="With --include-related: how many of those (default 2).")
-@click.option("--topic", metavar="TOPIC", help="The topic the question belongs to; its brief goes with the evidence.")
-@click.option(
-    "--topic-brief/--no-topic-brief",
-    default=None,
-    help="With or without a brief of the topic (default: where a topic is named or an overview is asked for).",
-)
-@click.option(
-    "--planner/--no-planner", default=None, help="With or without a model that helps to plan (default: if one is set)."
-)
-@click.option("--planner-model", metavar="MODEL", help="The model that plans (default CITEWELL_PLANNER_MODEL).")
-@click.option("--planner-timeout", type=float, metavar="SECONDS", help="How long it may take (default 20).")
-@click.option("--model", metavar="MODEL", help="The model that writes, such as ollama:qwen3:8b, or 'extractive'.")
-@click.option("--max-cost", type=float, metavar="USD", help="Stop spending at this; needs known prices.")
-@click.option("--max-tokens", type=int, metavar="N", help="Stop asking models at so many tokens in all.")
-@click.option("--no-semantic", is_flag=True, help="Search by words only, whatever CITEWELL_EMBEDDINGS says.")
 @click.option("--explain", is_flag=True, help="Say why each row of the evidence won (--json has it anyway).")
 @verbose_option
 @filter_options
@@ -86,25 +59,8 @@ def research(
     /,
     question: str,
     retrieval_only: bool,
-    limit: int | None,
-    max_chars_per_doc: int | None,
-    include_related: bool | None,
-    related_limit: int | None,
-    topic: str | None,
-    topic_brief: bool | None,
-    planner: bool | None,
-    planner_model: str | None,
-    planner_timeout: float | None,
-    model: str | None,
-    max_cost: float | None,
-    max_tokens: int | None,
-    no_semantic: bool,
     explain: bool,
     verbose: bool,
-    profile: RunProfile,
-    max_evidence_chars: int | None,
-    timeout: float | None,
-    no_trace: bool,
     keep_all_traces: bool,
     preview: bool,
     save: bool,
@@ -126,48 +82,21 @@ def research(
       citewell research --retrieval-only "kelp line spacing"
     """
     _refuse_no_ops(ctx, retrieval_only=retrieval_only)
-    options = PackOptions(limit, max_chars_per_doc, include_related, related_limit, topic, topic_brief, not no_semantic)
-    filters = filters_from(chosen)
+    ask = Ask(question, **chosen)
+    filters = ask.filters
     with engine(ctx) as opened:
         named_collections(opened, filters)
         if retrieval_only:
-            pack = _gather(
-                opened, question, options, filters, ModelChoice(None, planner, planner_model, planner_timeout)
-            )
+            pack = _gather(opened, ask)
             print_json(pack) if as_json else print_pack(pack, explain=explain)
             return 0
         warn_of_unused(opened)
-        if preview and not agreed_to(opened.preview(question, profile=profile, model=model, planner=planner), as_json):
+        if preview and not agreed_to(opened.preview(ask), as_json):
             return 0
-        run_id = opened.start(
-            question,
-            profile=profile,
-            limit=limit,
-            max_chars_per_doc=max_chars_per_doc,
-            source_types=filters.source_types,
-            tags=filters.tags,
-            collections=filters.collections,
-            only=filters.only,
-            since=filters.since,
-            until=filters.until,
-            not_in=filters.exclude_paths,
-            not_from=filters.exclude_domains,
-            topic=topic,
-            topic_brief=topic_brief,
-            planner=planner,
-            planner_model=planner_model,
-            planner_timeout=planner_timeout,
-            model=model,
-            max_evidence_chars=max_evidence_chars,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            timeout=timeout,
-            semantic=not no_semantic,
-            trace=not no_trace,
-        )
+        run_id = opened.start(ask)
         result = execute(opened, run_id, quiet=not wants_progress(), verbose=verbose)
         saved = opened.runs.save_pages(run_id) if save else ()
-        if not no_trace:
+        if ask.trace:
             put_old_runs_away(opened, keep_all=keep_all_traces)
     code = show_result(result, as_json, verbose=verbose)
     for key in saved:
@@ -177,13 +106,11 @@ def research(
     return code
 
 
-def _gather(
-    opened: Citewell, question: str, options: PackOptions, filters: Filters, models: ModelChoice
-) -> ResearchPack:
+def _gather(opened: Citewell, ask: Ask) -> ResearchPack:
     """The evidence alone; a model that is wanted for planning and not there is an error, as in a run."""
-    wanted = bool(models.planner_model) if models.planner is None else models.planner
-    pack = opened.pack(question, options=options, filters=filters, use_model_planner=wanted, models=models)
-    if models.planner and pack.query_plan.planner_status == "off":
+    wanted = bool(ask.planner_model) if ask.planner is None else ask.planner
+    pack = opened.pack(ask, planner=wanted)
+    if ask.planner and pack.query_plan.planner_status == "off":
         raise BadInput(
             "No model is chosen that could plan.",
             fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL.",
@@ -192,27 +119,20 @@ def _gather(
 
 
 # What each of these would change is not part of the other way to ask: better refused than ignored.
-_ONLY_IN_RUNS = {
-    "profile": "--profile",
-    "model": "--model",
-    "max_cost": "--max-cost",
-    "max_tokens": "--max-tokens",
-    "timeout": "--timeout",
-    "no_trace": "--no-trace",
-    "preview": "--preview",
-    "save": "--save",
-    "keep_all_traces": "--keep-all-traces",
-    "max_evidence_chars": "--max-evidence-chars",
-}
-_ONLY_IN_PACKS = {"include_related": "--include-related", "related_limit": "--related-limit"}
+_ONLY_IN_RUNS = (
+    *("profile", "model", "max_cost", "max_tokens", "timeout", "trace", "preview", "save", "keep_all_traces"),
+    "max_evidence_chars",
+)
+_ONLY_IN_PACKS = ("include_related", "related_limit")
 
 
 def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
     """Refuse every option that was given and would do nothing."""
 
-    def given(options: dict[str, str]) -> list[str]:
-        sources = ((shown, ctx.get_parameter_source(name)) for name, shown in options.items())
-        return [shown for shown, source in sources if source is ParameterSource.COMMANDLINE]
+    flags = {one.name: one.opts[0] for one in ctx.command.params}
+
+    def given(names: Iterable[str]) -> list[str]:
+        return [flags[name] for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
 
     chosen = ctx.params
     if retrieval_only and (named := given(_ONLY_IN_RUNS)):
@@ -229,13 +149,13 @@ def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
         )
     if chosen["related_limit"] is not None and not chosen["include_related"]:
         raise BadInput("--related-limit does nothing without --include-related.", fix="Add --include-related.")
-    if chosen["planner"] is False and (named := given({"planner_model": "--planner-model"})):
+    if chosen["planner"] is False and (named := given(["planner_model"])):
         raise BadInput("--planner-model names a model that --no-planner leaves out.", fix="Leave one of them out.")
     if retrieval_only and chosen["planner_timeout"] is not None and not (chosen["planner"] or chosen["planner_model"]):
         raise BadInput("A time for planning does nothing where no model plans.", fix="Add --planner, or leave it out.")
-    if chosen["no_trace"] and chosen["save"]:
+    if not chosen["trace"] and chosen["save"]:
         raise BadInput("A run that leaves no trace has no pages to save.", fix="Leave one of them out.")
-    if chosen["no_trace"] and chosen["keep_all_traces"]:
+    if not chosen["trace"] and chosen["keep_all_traces"]:
         raise BadInput("--keep-all-traces does nothing with --no-trace.", fix="Leave one of them out.")
 
 

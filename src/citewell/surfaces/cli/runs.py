@@ -14,8 +14,8 @@ from citewell.domain.errors import BadInput
 from citewell.domain.events import RunEvent
 from citewell.domain.run_reports import ExportReport, RunDiff
 from citewell.domain.runs import RunResult, RunSummary
+from citewell.engine import Citewell
 from citewell.exporting.exported import ExportedFile, ExportForm
-from citewell.public import Citewell
 from citewell.surfaces.cli.answers import print_answer
 from citewell.surfaces.cli.console import note, one_line, print_json, print_pairs, print_table, print_text
 from citewell.surfaces.cli.egress import print_ledger

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.cli.options import engine, warn_of_unused
 
 if TYPE_CHECKING:

@@ -11,25 +11,21 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, field
 
+from citewell.ask import FILTERS, SAYS_SOMETHING, Ask, Name, Question, taken
 from citewell.domain.briefs import DEFAULT_FLOOR, DEFAULT_SECONDS, DEFAULT_SUB_QUERIES, MAX_SUB_QUERIES
-from citewell.domain.documents import ContentMode, SourceType
+from citewell.domain.documents import ContentMode
 from citewell.domain.errors import BadInput, NotFound
-from citewell.domain.queries import Filters, checked_filters
+from citewell.domain.queries import Filters
 from citewell.domain.results import SearchMode
 from citewell.domain.runs import RunProfile
-from citewell.public import Citewell
+from citewell.engine import Citewell
 
-_SAYS_SOMETHING = r"[^\s\x1c-\x1f\x85\ufeff]"
-Question = Annotated[
-    str, Meta(min_length=1, max_length=8_000, pattern=_SAYS_SOMETHING, description="What is asked, in plain words.")
-]
 Query = Annotated[
-    str, Meta(min_length=1, max_length=8_000, pattern=_SAYS_SOMETHING, description="Words, a name, or a question.")
+    str, Meta(min_length=1, max_length=8_000, pattern=SAYS_SOMETHING, description="Words, a name, or a question.")
 ]
 About = Annotated[
-    str, Meta(min_length=1, max_length=8_000, pattern=_SAYS_SOMETHING, description="Show the part that is about this.")
+    str, Meta(min_length=1, max_length=8_000, pattern=SAYS_SOMETHING, description="Show the part that is about this.")
 ]
-Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=_SAYS_SOMETHING)]
 Lookup = Annotated[
     str,
     Meta(
@@ -63,44 +59,45 @@ class Form(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What a call may say; anything else is refused rather than ignored."""
 
 
-class Filtered(Form):
-    """What narrows a search before anything is ranked."""
-
-    source_types: Annotated[tuple[SourceType, ...], Meta(max_length=20, description="Only these kinds.")] = ()
-    tags: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only with these tags, or nested in them.")] = ()
-    collections: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only these collections.")] = ()
-    only: Annotated[tuple[Name, ...], Meta(max_length=50, description="Only at or below these paths.")] = ()
-    since: Annotated[str, Meta(max_length=10, description="Dated at or after: 2024, 2024-05, 2024-05-31.")] | None = (
-        None
-    )
-    until: Annotated[str, Meta(max_length=10, description="Dated at or before.")] | None = None
-    not_in: Annotated[tuple[Name, ...], Meta(max_length=50, description="Nothing at or below these paths.")] = ()
-    not_from: Annotated[tuple[Name, ...], Meta(max_length=50, description="Nothing saved from these domains.")] = ()
-
-
-class SearchCall(Filtered, kw_only=True):
-    query: Query
-    limit: Annotated[int, Meta(ge=1, le=100, description="How many documents.")] = 8
-    offset: Offset = 0
-    mode: Annotated[SearchMode, Meta(description="By words, by meaning, or both; left out: as it is set.")] | None = (
-        None
-    )
-    max_chars: MaxChars = RESULT_CHARS
-
-
-class PackCall(Filtered, kw_only=True):
-    question: Question
-    limit: Annotated[int, Meta(ge=1, le=100, description="Rows of evidence (default 8).")] | None = None
-    include_related: Annotated[bool, Meta(description="Also documents linked with the evidence.")] | None = None
-    related_limit: Annotated[int, Meta(ge=0, le=50, description="How many of those.")] | None = None
-    include_topic_brief: Annotated[bool, Meta(description="With or without a brief of the topic.")] | None = None
-    max_chars_per_doc: Annotated[int, Meta(ge=50, le=50_000, description="Window of a row (default 700).")] | None = (
-        None
-    )
-    use_model_planner: Annotated[bool, Meta(description="Let the model that is set help to plan (default: no).")] = (
-        False
-    )
-    max_chars: MaxChars = RESULT_CHARS
+# As the tools have it from their beginning; what these let through is refused all the same (`Ask.filters`).
+_LOOSER: dict[str, Any] = {
+    "since": Annotated[str, Meta(max_length=10, description="Dated at or after: 2024, 2024-05, 2024-05-31.")] | None,
+    "until": Annotated[str, Meta(max_length=10, description="Dated at or before.")] | None,
+    "not_in": Annotated[tuple[Name, ...], Meta(max_length=50, description="Nothing at or below these paths.")],
+    "not_from": Annotated[tuple[Name, ...], Meta(max_length=50, description="Nothing saved from these domains.")],
+}
+SearchCall = taken(
+    "SearchCall",
+    Form,
+    FILTERS,
+    instead=_LOOSER,
+    also={
+        "query": (Query, msgspec.NODEFAULT),
+        "limit": (Annotated[int, Meta(ge=1, le=100, description="How many documents.")], 8),
+        "offset": (Offset, 0),
+        "mode": (
+            Annotated[SearchMode, Meta(description="By words, by meaning, or both; left out: as it is set.")] | None,
+            None,
+        ),
+        "max_chars": (MaxChars, RESULT_CHARS),
+    },
+)
+# What `Ask` calls otherwise.
+PACK_NAMES = {"topic_brief": "include_topic_brief", "planner": "use_model_planner"}
+PackCall = taken(
+    "PackCall",
+    Form,
+    ("question", *FILTERS, "limit", "include_related", "related_limit", "topic_brief", "max_chars_per_doc"),
+    instead=_LOOSER,
+    renamed=PACK_NAMES,
+    also={
+        "use_model_planner": (
+            Annotated[bool, Meta(description="Let the model that is set help to plan (default: no).")],
+            False,
+        ),
+        "max_chars": (MaxChars, RESULT_CHARS),
+    },
+)
 
 
 class GetCall(Form):
@@ -130,27 +127,20 @@ class RelatedCall(Form):
 
 
 class TopicCall(Form):
-    topic: Annotated[str, Meta(min_length=1, max_length=200, pattern=_SAYS_SOMETHING, description="A name or a tag.")]
+    topic: Annotated[str, Meta(min_length=1, max_length=200, pattern=SAYS_SOMETHING, description="A name or a tag.")]
     max_chars: MaxChars = RESULT_CHARS
 
 
 class EntityCall(Form):
     name: Annotated[
         str,
-        Meta(min_length=1, max_length=200, pattern=_SAYS_SOMETHING, description="A person, project, place, handle."),
+        Meta(min_length=1, max_length=200, pattern=SAYS_SOMETHING, description="A person, project, place, handle."),
     ]
     max_chars: MaxChars = RESULT_CHARS
 
 
 class StatsCall(Form):
     pass
-
-
-class PriorTurn(Form):
-    """An earlier question of a conversation, and what the caller knows it by."""
-
-    question: Question
-    id: Annotated[str, Meta(max_length=200)] = ""
 
 
 class BriefSources(Form):
@@ -194,25 +184,29 @@ class BriefForm(Form):
     limits: BriefLimits = field(default_factory=BriefLimits)
 
 
-class RunCall(Form):
-    question: Question | None = None
-    brief: BriefForm | None = None
-    fresh: Annotated[bool, Meta(description="Of a report: another attempt, though there is one of this brief.")] = False
-    profile: Annotated[
-        Literal["local", "chat", "deep", "report"],
-        Meta(
-            description="`local` answers from what was saved; `chat` and `deep` read the web too, where it is set up; "
-            "`report` looks into every part of the question and writes cited claims."
+RunCall = taken(
+    "RunCall",
+    Form,
+    ("profile", "history", "pinned"),
+    instead={
+        "profile": Annotated[
+            Literal["local", "chat", "deep", "report"],
+            Meta(
+                description="`local` answers from what was saved; `chat` and `deep` read the web too, where it is set "
+                "up; `report` looks into every part of the question and writes cited claims."
+            ),
+        ],
+    },
+    also={
+        "question": (Question | None, None),
+        "brief": (BriefForm | None, None),
+        "fresh": (
+            Annotated[bool, Meta(description="Of a report: another attempt, though there is one of this brief.")],
+            False,
         ),
-    ] = "local"
-    history: Annotated[
-        tuple[PriorTurn | Question, ...],
-        Meta(max_length=50, description="Earlier questions of the conversation, oldest first; never earlier answers."),
-    ] = ()
-    pinned: Annotated[
-        tuple[Name, ...], Meta(max_length=24, description="Keys of documents that must be among the evidence.")
-    ] = ()
-    include_pack: IncludePack = False
+        "include_pack": (IncludePack, False),
+    },
+)
 
 
 class RunGetCall(Form):
@@ -266,23 +260,12 @@ def input_schema(form: type[Form]) -> dict[str, Any]:
     return {**kept, "properties": ordered, **({"$defs": definitions} if definitions else {})}
 
 
-def filters_of(cw: Citewell, call: Filtered) -> Filters:
+def filters_of(cw: Citewell, ask: Ask) -> Filters:
     """The filters of a call, if they make sense and every collection they name is there."""
-    known = [one.name for one in cw.corpus.collections().collections] if call.collections else []
-    for name in call.collections:
+    known = [one.name for one in cw.corpus.collections().collections] if ask.collections else []
+    for name in ask.collections:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             fix = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known[:8]) or 'none'}."
             raise NotFound(f"There is no collection named {name}.", fix=fix)
-    return checked_filters(
-        Filters(
-            source_types=call.source_types,
-            tags=call.tags,
-            collections=call.collections,
-            only=call.only,
-            since=call.since,
-            until=call.until,
-            exclude_paths=call.not_in,
-            exclude_domains=call.not_from,
-        )
-    )
+    return ask.filters

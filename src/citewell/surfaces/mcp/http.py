@@ -21,7 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.mcp.server import Door
 
 _MOST_BODY_BYTES = 1_000_000

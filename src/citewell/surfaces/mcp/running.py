@@ -11,18 +11,20 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from typing import Any
 
 import anyio
 import msgspec
 
+from citewell.ask import ask_of
 from citewell.domain.errors import BadInput, CitewellError
 from citewell.domain.events import DecisionMade, RunEvent, StageEntered
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import TERMINAL, RunResult
-from citewell.public import Citewell
-from citewell.surfaces.mcp.arguments import NoteCall, PackCall, PriorTurn, RunCall
+from citewell.engine import Citewell
+from citewell.surfaces.mcp.arguments import NoteCall
 from citewell.surfaces.mcp.rendering import defused, rendered
-from citewell.surfaces.mcp.tools import Outcome, pack_options, shown_pack, without_material
+from citewell.surfaces.mcp.tools import Outcome, ask_for_pack, shown_pack, without_material
 from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
 
 # What a client is told while it waits: the number of the step, and what is being done.
@@ -34,30 +36,25 @@ _calls: Counter[str] = Counter()
 _log = logging.getLogger("citewell.mcp")
 
 
-async def answer(cw: Citewell, call: RunCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
+async def answer(cw: Citewell, call: Any, report: Report, is_closing: Callable[[], bool]) -> Outcome:
     """Answer a question in a run, and wait for it."""
     if call.brief is not None or call.profile == "report":
         return await _report(cw, call, report, is_closing)
-    question = _question(call)
-    history = [
-        {"id": turn.id, "question": turn.question} if isinstance(turn, PriorTurn) else turn for turn in call.history
-    ]
+    ask = ask_of(call, question=_question(call), surface="mcp")
     # Not to be interrupted half-way: a run that is started has somebody who can stop it.
     with anyio.CancelScope(shield=True):
-        run_id = await anyio.to_thread.run_sync(
-            lambda: cw.start(question, profile=call.profile, history=history, pinned=call.pinned, surface="mcp")
-        )
+        run_id = await anyio.to_thread.run_sync(cw.start, ask)
     result = await _ended(cw, run_id, report, is_closing)
     shown: RunResult = result if call.include_pack else without_material(result)
     return Outcome(shown, rendered(shown))
 
 
-async def pack(cw: Citewell, call: PackCall, limiter: anyio.CapacityLimiter) -> Outcome:
+async def pack(cw: Citewell, call: Any, limiter: anyio.CapacityLimiter) -> Outcome:
     """The evidence for a question; a model that helps to plan is waited for without a thread."""
 
     def begun() -> str | ResearchPack:
-        asked = pack_options(cw, call)
-        return cw.start_pack(**asked) or cw.pack(**{**asked, "use_model_planner": False})
+        ask = ask_for_pack(cw, call)
+        return cw.start_pack(ask) or cw.pack(ask, planner=False)
 
     found = await anyio.to_thread.run_sync(begun, limiter=limiter, abandon_on_cancel=True)
     if isinstance(found, str):
@@ -65,7 +62,7 @@ async def pack(cw: Citewell, call: PackCall, limiter: anyio.CapacityLimiter) -> 
     return await anyio.to_thread.run_sync(shown_pack, call, found, limiter=limiter, abandon_on_cancel=True)
 
 
-async def _report(cw: Citewell, call: RunCall, report: Report, is_closing: Callable[[], bool]) -> Outcome:
+async def _report(cw: Citewell, call: Any, report: Report, is_closing: Callable[[], bool]) -> Outcome:
     """The report of a brief: in a new run, or the stored one of an identical request."""
     brief = msgspec.to_builtins(call.brief) if call.brief is not None else {"question": _question(call)}
     if call.brief is not None and call.question is not None:
@@ -118,13 +115,13 @@ async def _ended(
     return result
 
 
-def _question(call: RunCall) -> str:
+def _question(call: Any) -> str:
     """What is asked, if this version can answer it."""
     if call.question is None:
         raise BadInput("Nothing is asked.", fix="Give a question, or a brief.")
     if call.fresh and call.profile != "report":
         raise BadInput("`fresh` is for reports; every other run is a new one.", fix="Leave it out.")
-    return call.question
+    return str(call.question)
 
 
 async def _follow(cw: Citewell, run_id: str, report: Report) -> None:

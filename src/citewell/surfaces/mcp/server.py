@@ -22,7 +22,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from citewell.domain.errors import CitewellError, Unavailable, WorkFailed
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.mcp import guidance
 from citewell.surfaces.mcp.arguments import NoteCall, PackCall, RunCall, checked, input_schema
 from citewell.surfaces.mcp.running import answer, pack, research_note

@@ -23,7 +23,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.mcp.server import Door
 
 _LOOK_SECONDS = 0.05

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from citewell.app import PackOptions
+from citewell.ask import Ask, ask_of
 from citewell.domain.documents import DocumentView
 from citewell.domain.errors import BadInput
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import RunResult
 from citewell.domain.topics import TopicMap
-from citewell.public import Citewell
+from citewell.engine import Citewell
 from citewell.surfaces.mcp import arguments as told
 from citewell.surfaces.mcp.fitting import fitted, page_of
 from citewell.surfaces.mcp.output_schemas import output_schema
@@ -55,8 +55,8 @@ class Tool:
         return output_schema(name, root)
 
 
-def _search(cw: Citewell, call: told.SearchCall) -> Outcome:
-    filters = told.filters_of(cw, call)
+def _search(cw: Citewell, call: Any) -> Outcome:
+    filters = told.filters_of(cw, ask_of(call, question=call.query, limit=None))
     found = cw.corpus.search(call.query, limit=call.offset + call.limit, filters=filters, mode=call.mode)
     has_more = len(found.results) == call.offset + call.limit
     page = replace(found, results=found.results[call.offset :])
@@ -66,25 +66,14 @@ def _search(cw: Citewell, call: told.SearchCall) -> Outcome:
     return Outcome(shown, _with(rendered(shown), more))
 
 
-def pack_options(cw: Citewell, call: told.PackCall) -> dict[str, Any]:
-    """What `research_pack` asks of the engine."""
-    options = PackOptions(
-        call.limit,
-        call.max_chars_per_doc,
-        call.include_related,
-        call.related_limit,
-        None,
-        call.include_topic_brief,
-    )
-    return {
-        "question": call.question,
-        "options": options,
-        "filters": told.filters_of(cw, call),
-        "use_model_planner": call.use_model_planner,
-    }
+def ask_for_pack(cw: Citewell, call: Any) -> Ask:
+    """What `research_pack` asks."""
+    ask = ask_of(call, told.PACK_NAMES)
+    told.filters_of(cw, ask)
+    return ask
 
 
-def shown_pack(call: told.PackCall, pack: ResearchPack) -> Outcome:
+def shown_pack(call: Any, pack: ResearchPack) -> Outcome:
     """A pack as a call wants it, cut to its size."""
     of_brief = tuple(("topic_brief", part) for part in ("edges", "nodes", "entities", "pivots"))
     shown, left_out = fitted(pack, call.max_chars, (*of_brief, ("exact_tag_evidence",), ("evidence",)))
