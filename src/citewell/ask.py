@@ -31,7 +31,6 @@ Question = Annotated[
         max_length=MOST_QUESTION_CHARS,
         pattern=SAYS_SOMETHING,
         description="What is asked, in plain words.",
-        examples=["How many passengers did the Halvard carry?"],
     ),
 ]
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
@@ -228,33 +227,33 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = True
     source_types: Annotated[
-        tuple[SourceType, ...], Meta(max_length=20, description="Only this kind.", extra=_shown("--source-type"))
+        tuple[SourceType, ...], Meta(max_length=20, description="Only these kinds.", extra=_shown("--source-type"))
     ] = ()
     tags: Annotated[
         tuple[Name, ...],
         Meta(
             max_length=50,
-            description="Only documents with this tag (or one nested in it).",
+            description="Only documents with these tags (or ones nested in them).",
             extra=_shown("--tag", "TAG"),
         ),
     ] = ()
     collections: Annotated[
         tuple[Name, ...],
-        Meta(max_length=50, description="Only this collection.", extra=_shown("--collection", "NAME")),
+        Meta(max_length=50, description="Only these collections.", extra=_shown("--collection", "NAME")),
     ] = ()
     not_from: Annotated[
         tuple[LeftOut, ...],
-        Meta(max_length=50, description="Nothing saved from this domain.", extra=_shown(metavar="DOMAIN")),
+        Meta(max_length=50, description="Nothing saved from these domains.", extra=_shown(metavar="DOMAIN")),
     ] = ()
     not_in: Annotated[
         tuple[LeftOut, ...],
-        Meta(max_length=50, description="Nothing at or below this path.", extra=_shown(metavar="PATH")),
+        Meta(max_length=50, description="Nothing at or below these paths.", extra=_shown(metavar="PATH")),
     ] = ()
     only: Annotated[
         tuple[Name, ...],
         Meta(
             max_length=50,
-            description="Only documents at or below this path of a collection.",
+            description="Only documents at or below these paths of a collection.",
             extra=_shown(metavar="PATH"),
         ),
     ] = ()
@@ -356,8 +355,8 @@ def taken(
     `also` holds types with defaults; `msgspec.NODEFAULT` for what must be said.
     """
     types_, names = instead or {}, renamed or {}
-    made = [(names.get(one, one), types_.get(one, HINTS[one]), _DEFAULTS[one]) for one in fields]
-    made += [(one, kind, default) for one, (kind, default) in (also or {}).items()]
+    made = [(one, kind, default) for one, (kind, default) in (also or {}).items()]
+    made += [(names.get(one, one), types_.get(one, HINTS[one]), _DEFAULTS[one]) for one in fields]
     listed: list[Any] = [
         (one, kind) if default is msgspec.NODEFAULT else (one, kind, default) for one, kind, default in made
     ]

@@ -16,7 +16,7 @@ NOTES: dict[str, str | bytes] = {
     "Mara/Index.md": "---\naliases: [Plan B]\n---\nOne meaning.",
     "Nils/Index.md": "---\naliases: [Plan B]\n---\nAnother meaning.",
     "Ada Byron.md": "---\ntags: [person]\n---\nShe posts as @enchantress about engines.",
-    "Citewell.md": "@enchantress explained the engine to everyone.",
+    "Engine.md": "@enchantress explained the engine to everyone.",
     "Sundry.md": "---\naliases: [First Name, Second Name, Third Name, Fourth Name]\n---\nA thing of many names.",
 }
 

@@ -18,7 +18,7 @@ from citewell.surfaces.cli.main import cli
 # Libraries of models, servers, readers and other databases, and what of ours only runs, packs and answers need.
 _NEVER = (
     *("numpy", "onnxruntime", "tokenizers", "openai", "anthropic", "httpx", "httpx2"),
-    *("mcp", "starlette", "fastapi", "uvicorn", "pydantic", "msgspec", "asyncio", "psycopg"),
+    *("mcp", "starlette", "fastapi", "uvicorn", "pydantic", "asyncio", "psycopg"),
     *("markdown_it", "lxml", "bs4", "trafilatura", "pypdfium2", "yaml", "rich", "dateparser"),
     *("citewell.models", "citewell.web", "citewell.readers", "citewell.recording", "citewell.runner"),
     *("citewell.synthesis", "citewell.evidence", "citewell.notes", "citewell.reports", "citewell.evals"),

@@ -251,11 +251,8 @@ function packBody(asked: Asked): Record<string, unknown> {
   const { question, source_types, tags, collections, only, since, until, history, pinned } = asked;
   return {
     question,
-    limit: 10,
-    related_limit: 2,
-    max_chars_per_doc: 4000,
-    use_model_planner: asked.planner ?? true,
     option_profile: "web",
+    ...(asked.planner === undefined || asked.planner === null ? {} : { use_model_planner: asked.planner }),
     ...Object.fromEntries(
       Object.entries({ source_types, tags, collections, only, since, until, history, pinned }).filter(([, value]) => value),
     ),

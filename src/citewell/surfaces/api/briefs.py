@@ -6,12 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from citewell.ask import Name, Question
+from citewell.ask import Name
 from citewell.domain.briefs import DEFAULT_FLOOR, DEFAULT_SECONDS, DEFAULT_SUB_QUERIES, MAX_SUB_QUERIES
 from citewell.domain.runs import RunStatus
 from citewell.reports.models import ResearchRun, ResearchRunList
 from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
+from citewell.surfaces.api.reading import Question
 
 REPORT_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
 _REPORT = {"run_id": Parameter("The id of a run of a brief.", "report-5b1f09ac77e1d2c3-1", REPORT_ID, 28)}

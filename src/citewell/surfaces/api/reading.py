@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.ask import FILTERS, MOST_QUESTION_CHARS, SAYS_SOMETHING, Name, Question, ask_of, taken
+from citewell.ask import FILTERS, MOST_QUESTION_CHARS, SAYS_SOMETHING, Name, ask_of, taken
+from citewell.ask import Question as AskedQuestion
 from citewell.domain.documents import ContentMode, DocumentView
 from citewell.domain.library import CollectionList, CorpusStatus, SettingView, Stats
 from citewell.domain.results import DocumentEntries, RelatedResult, SearchMode, SearchResult
@@ -21,6 +22,7 @@ from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
 from citewell.surfaces.wire import to_json
 from citewell.version import __version__
 
+Question = Annotated[AskedQuestion, Meta(examples=["How many passengers did the Halvard carry?"])]
 WindowChars = Annotated[int, Meta(ge=50, le=10_000_000, description="Characters of a window.")]
 
 About = Annotated[str, Meta(max_length=MOST_QUESTION_CHARS, description="Show the part about this.")]

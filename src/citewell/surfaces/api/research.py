@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.ask import FILTERS, SAYS_SOMETHING, ConversationId, ModelName, Question, ask_of, taken
+from citewell.ask import FILTERS, SAYS_SOMETHING, ConversationId, ModelName, ask_of, taken
 from citewell.domain import decisions as decided
 from citewell.domain.answers import Citation, Truncation
 from citewell.domain.errors import Busy, CitewellError
@@ -28,6 +28,7 @@ from citewell.surfaces.api.bodies import Form
 from citewell.surfaces.api.errors import JSON, Refused, error_response
 from citewell.surfaces.api.events import RUN_EVENTS, Heartbeat, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation
+from citewell.surfaces.api.reading import Question
 from citewell.surfaces.api.runs import run_stream
 from citewell.surfaces.api.sse import EventStream
 from citewell.surfaces.wire import ErrorBody, ErrorDocument, to_document, to_json
@@ -46,6 +47,7 @@ PackBody = taken(
         *("question", "limit", *(name for name in FILTERS if not name.startswith("not_")), "include_related"),
         *("related_limit", "topic_brief", "max_chars_per_doc", "planner", "history", "pinned", "option_profile"),
     ),
+    instead={"question": Question},
     renamed=_AS_TOOLS_SAY,
     namespace={
         "__doc__": "What is left out comes from the option profile: `cli` has 8 rows of 700 characters, "
@@ -75,6 +77,7 @@ SynthesisBody = taken(
     "SynthesisBody",
     Form,
     ("question", "max_evidence_chars"),
+    instead={"question": Question},
     also={"research_pack": (ResearchPack, msgspec.NODEFAULT), "model": (ModelName, "")},
     namespace={"__doc__": "A question and the whole pack that was found for it; without a model the one that is set."},
 )

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from citewell.ask import FILTERS, Question, ask_of, taken
+from citewell.ask import FILTERS, ask_of, taken
 from citewell.domain.errors import CitewellError, Conflict, Interrupted
 from citewell.domain.run_reports import ControlReport, ReplayReport, RunDiff, RunList, RunView
 from citewell.domain.runs import RunProfile, RunStatus, Surface
@@ -25,6 +25,7 @@ from citewell.surfaces.api.briefs import BriefBody
 from citewell.surfaces.api.errors import JSON, Refused
 from citewell.surfaces.api.events import PER_ENTRY, RUN_EVENTS, RunRendering, StreamEvent
 from citewell.surfaces.api.operations import Answer, Call, Operation, Parameter
+from citewell.surfaces.api.reading import Question
 from citewell.surfaces.api.sse import EventStream, read_last_id
 from citewell.surfaces.wire import error_document, to_json
 
