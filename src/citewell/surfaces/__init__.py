@@ -1,1 +1,1 @@
-"""How the engine is reached. Surfaces know the Engine and not each other."""
+"""How Citewell is reached. Surfaces know `Citewell` and `Ask`, and not each other."""

@@ -1,1 +1,1 @@
-"""The REST and SSE door: one server over the Engine. Nothing here is imported unless a server is started."""
+"""The REST and SSE door: one server over Citewell. Nothing here is imported unless a server is started."""

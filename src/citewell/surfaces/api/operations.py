@@ -26,7 +26,7 @@ class ServerState:
     cw: Citewell
     # Set once the server stops: streams end.
     closing: anyio.Event
-    # Blocking work of the Engine at the same time; and the part of it that keeps a processor busy.
+    # Blocking work of Citewell at the same time; and the part of it that keeps a processor busy.
     threads: CapacityLimiter
     heavy: CapacityLimiter
     syntheses: int = 0
@@ -50,7 +50,7 @@ class Call:
         return self.state.cw
 
     async def blocking(self, function: Callable[..., Any], *args: Any, heavy: bool = False) -> Any:
-        """A blocking call of the Engine, off the event loop."""
+        """A blocking call of Citewell, off the event loop."""
         limiter = self.state.heavy if heavy else self.state.threads
         return await anyio.to_thread.run_sync(function, *args, limiter=limiter, abandon_on_cancel=True)
 

@@ -1,4 +1,4 @@
-"""Endpoints that read the corpus and say how things are. Each is one call of the Engine."""
+"""Endpoints that read the corpus and say how things are. Each is one call of Citewell."""
 
 from __future__ import annotations
 

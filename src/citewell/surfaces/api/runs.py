@@ -1,4 +1,4 @@
-"""Endpoints about runs: started, streamed, stopped, resumed, replayed, compared. Each is one call of the Engine.
+"""Endpoints about runs: started, streamed, stopped, resumed, replayed, compared. Each is one call of Citewell.
 
 The server executes the runs that are started or resumed here, whoever watches. What a stream shows is the run's log, so
 any process can stream any run, from any point.
