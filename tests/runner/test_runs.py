@@ -223,7 +223,7 @@ def stored_copy(store: RunStore, events: list[RunEvent], run_id: str, owner: str
     request_of = events[0].body["request"]
     at = "2026-01-01T00:00:00.000Z"
     summary = RunSummary(
-        *(run_id, "running" if owner else "interrupted", None, "local", "cli"),
+        *(run_id, "running" if owner else "interrupted", None, "local", "python"),
         *(request_of["question"], at, at, events[0].body["tool_version"]),
     )
     entries = [Entry(event.kind, event.body) for event in events]
@@ -508,7 +508,7 @@ def test_a_run_that_was_only_queued_is_executed_by_whoever_adopts_it(corpus: Cit
     events, result = ask(corpus)
     run_id = "20260101T000000-00000007"
     at = "2026-01-01T00:00:00.000Z"
-    summary = RunSummary(run_id, "queued", None, "local", "cli", result.question, at, at, result.tool_version)
+    summary = RunSummary(run_id, "queued", None, "local", "python", result.question, at, at, result.tool_version)
     corpus.run_store.create(summary, Entry(events[0].kind, events[0].body))
     assert corpus.runs.adopt() == (run_id,)
     assert corpus.runs.wait(run_id).answer == result.answer

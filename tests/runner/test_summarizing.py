@@ -29,7 +29,7 @@ LAMP, OIL = "note:vault/lamp", "note:vault/oil"
 
 
 def summarized(engine: Citewell, *keys: str, **options: object) -> SummaryReport:
-    *_, report = engine.corpus.summarize(keys, **options)  # type: ignore[arg-type]
+    *_, report = engine.corpus.summarize(*keys, **options)  # type: ignore[arg-type]
     assert isinstance(report, SummaryReport)
     return report
 
