@@ -5,12 +5,13 @@ Every surface calls the same Engine; it returns values and streams of events, an
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -66,18 +67,18 @@ if TYPE_CHECKING:
     from citewell.domain.transcripts import ChatTranscript, TranscriptList
     from citewell.exporting.exported import Exportable, ExportedFile, ExportForm
     from citewell.flows.play import Flow
+    from citewell.flows.web_access import WebAccess
     from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.notes.vault import NoteVault, RunNotes
     from citewell.packs.document_views import DocumentViews
-    from citewell.recording.redaction import Redactor
     from citewell.reports.config import ResearchConfig
     from citewell.reports.service import ResearchService
     from citewell.retrieval.semantic import SemanticLane
-    from citewell.runner.requests import Requests
-    from citewell.runner.service import RunService
-    from citewell.runner.web_access import WebAccess
     from citewell.runs.execute import Perform
+    from citewell.runs.request import Requests
+    from citewell.runs.service import RunService
     from citewell.text.masking import Masker
+    from citewell.text.redaction import Redactor
     from citewell.web.guard import Resolve
 
 
@@ -136,7 +137,7 @@ class Engine:
 
     def _open_runs(self) -> RunStore:
         """Where runs are kept: in PostgreSQL where one is set, else in a file of the data folder."""
-        from citewell.recording.opening import open_runs
+        from citewell.store.runs import open_runs
 
         return open_runs(self.settings.database_url or self.settings.runs_path, self._clock)
 
@@ -147,16 +148,16 @@ class Engine:
     @cached_property
     def runs(self) -> RunService:
         """Runs: start, resume, watch, replay, compare, put away."""
-        from citewell.flows.play import FLOWS
-        from citewell.runner.service import RunService
+        from citewell.flows.play import FLOWS, begin
+        from citewell.runs.service import RunService
 
         return RunService(
             lambda: self.run_store,
             self._effects,
             self._clock,
             self.settings.data_dir,
+            partial(begin, flows=self._flows or FLOWS),
             self._redactor.redact,
-            flows=self._flows or FLOWS,
             max_running=self.settings.max_runs,
             max_waiting=self.max_waiting_runs,
             adopts=self.adopts,
@@ -166,7 +167,7 @@ class Engine:
     @cached_property
     def research_rows(self) -> ResearchRunRepository:
         """The table of the runs of briefs."""
-        from citewell.recording.opening import reports_beside
+        from citewell.store.reports import reports_beside
 
         return reports_beside(self.run_store)
 
@@ -211,7 +212,7 @@ class Engine:
     @cached_property
     def web(self) -> WebAccess:
         """The web: what may be fetched, who searches it, where its pages are kept. Nothing opens before it is asked."""
-        from citewell.runner.web_access import WebAccess
+        from citewell.flows.web_access import WebAccess
 
         return WebAccess(self.settings, self._clock, lambda: self.corpus, SqliteCorpus, self._resolve)
 
@@ -230,10 +231,11 @@ class Engine:
         """A model under the ceiling for all calls of a day, where one is set."""
         if not self.settings.max_cost_usd_day:
             return model
-        from citewell.recording.opening import spending_beside
-        from citewell.runner.day_limit import DayLimited
+        from citewell.runs.budget import DayLimited, DaySpending
+        from citewell.store.runs import sessions_of
 
-        return DayLimited(model, lambda: spending_beside(self.run_store), self.settings.max_cost_usd_day, self._clock)
+        limit = self.settings.max_cost_usd_day
+        return DayLimited(model, lambda: DaySpending(sessions_of(self.run_store)), limit, self._clock)
 
     @cached_property
     def _masker(self) -> Masker:
@@ -245,9 +247,10 @@ class Engine:
     @cached_property
     def _redactor(self) -> Redactor:
         """Takes secrets and paths out of the program's own words."""
-        from citewell.recording.redaction import Redactor
+        from citewell.text.redaction import Redactor
 
-        return Redactor(self._masker, self.settings.data_dir)
+        folder = self.settings.data_dir
+        return Redactor(self._masker, os.path.abspath(folder), os.path.realpath(folder))
 
     def now(self) -> str:
         """What the clock of this engine says, in UTC."""
@@ -370,8 +373,8 @@ class Engine:
         self, keys: Sequence[str] = (), *, model: str = "", max_cost_usd: float | None = None
     ) -> Iterator[SummaryProgress | SummaryReport]:
         """Store summaries of these documents (none named: of all) that lack them; the last event is the report."""
-        from citewell.runner.choosing import model_use
-        from citewell.runner.summarizing import SummaryModel, check_ceiling, summarize_documents
+        from citewell.flows.summaries import SummaryModel, check_ceiling, summarize_documents
+        from citewell.models.choose import model_use
 
         for key in keys:
             if self.corpus.find(key) is None:
@@ -556,9 +559,14 @@ class Engine:
 
     @cached_property
     def _requests(self) -> Requests:
-        from citewell.runner.requests import Requests
+        from citewell.flows.profiles import PROFILES
+        from citewell.runs.request import Requests
 
-        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name, self._reader_name)
+        return Requests(
+            *(self.settings, self._masker, self.chat, self._semantic_use, PROFILES),
+            judge=self._judge_name,
+            reader=self._reader_name,
+        )
 
     def research_pack(
         self,
@@ -601,7 +609,7 @@ class Engine:
     ) -> str | None:
         """Start the run of a pack that a model helps to plan, and return its id; None where rules alone plan."""
         from citewell.domain.runs import ModelChoice
-        from citewell.runner.requests import Asked
+        from citewell.runs.request import Asked
 
         wanted = OPTION_PROFILES[profile].use_model_planner if use_model_planner is None else use_model_planner
         planning = self._requests.planning_models(models or ModelChoice()) if wanted else None
@@ -672,7 +680,7 @@ class Engine:
         from citewell.domain.packs import PACK_SCHEMA_VERSION
         from citewell.domain.runs import ModelChoice
         from citewell.packs.rereading import given_rows
-        from citewell.runner.requests import Asked
+        from citewell.runs.request import Asked
 
         if pack.schema_version != PACK_SCHEMA_VERSION:
             raise BadInput(f"The pack is {pack.schema_version}; this version reads {PACK_SCHEMA_VERSION}.")
@@ -723,7 +731,7 @@ class Engine:
     def _gone_on_with(self, conversation_id: str, said: Conversation | None) -> Conversation | None:
         """What was asked before in a conversation: its last run says it, else the conversation as it was saved."""
         from citewell.domain.runs import SESSION_TURNS, Conversation, PriorQuestion
-        from citewell.recording.transcripts import read_transcript
+        from citewell.store.transcripts import read_transcript
 
         asked = self.runs.asked_in(conversation_id)
         if not asked:
@@ -748,7 +756,7 @@ class Engine:
 
     def run_request(self, question: str, **options: Any) -> RunRequest:
         """What a run is to do, checked; options as for `start_research`."""
-        from citewell.runner.requests import Asked
+        from citewell.runs.request import Asked
 
         return self._requests.request(
             Asked(question, **{name: one for name, one in options.items() if one is not None})
@@ -811,7 +819,7 @@ class Engine:
         from citewell.domain.notes import NoteTask
         from citewell.domain.runs import ModelChoice
         from citewell.notes.topics import web_queries
-        from citewell.runner.requests import Asked
+        from citewell.runs.request import Asked
         from citewell.text.canonical import canonicalize
 
         if depth not in ("shallow", "deep"):
@@ -855,9 +863,9 @@ class Engine:
         """The runs; those that find again what another run found have no record of their own."""
         if config is None or config.replay_of is None:
             return self.runs
-        from citewell.flows.play import FLOWS
+        from citewell.flows.play import FLOWS, begin
         from citewell.reports.replay import ReplayRetrievalSource
-        from citewell.runner.service import RunService
+        from citewell.runs.service import RunService
 
         if self._replaying is None or self._replaying[0] != config.replay_of:
             source = ReplayRetrievalSource(self.runs.events(config.replay_of))
@@ -866,8 +874,8 @@ class Engine:
                 lambda run_id: source.over(self._effects(run_id)),
                 self._clock,
                 self.settings.data_dir,
+                partial(begin, flows=self._flows or FLOWS),
                 self._redactor.redact,
-                flows=self._flows or FLOWS,
             )
             self._replaying = (config.replay_of, service)
         return self._replaying[1]
@@ -876,7 +884,7 @@ class Engine:
         """What a run of a brief is to do."""
         from citewell.domain.runs import ModelChoice
         from citewell.models.endpoints import EXTRACTIVE
-        from citewell.runner.requests import Asked
+        from citewell.runs.request import Asked
 
         brief, settings = task.brief, self.settings
         model = config.model or settings.research_model or None
@@ -921,13 +929,13 @@ class Engine:
 
     def permit_resume(self, run_id: str) -> None:
         """Whether a run that was begun may be gone on with."""
-        from citewell.flows.play import read_start
+        from citewell.runs.records import read_start
 
         self._permit_run(read_start(self.runs.events(run_id)[0]).request)
 
     def note_result(self, run_id: str) -> NoteResult:
         """What a run about a note came to, once it has ended; raises what made it fail."""
-        from citewell.runner.note_results import note_result
+        from citewell.notes.result import note_result
 
         return note_result(self.runs.result(run_id), self.runs.decisions(run_id))
 
@@ -988,19 +996,19 @@ class Engine:
 
     def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
         """Keep a conversation, its secrets masked."""
-        from citewell.recording.transcripts import save_transcript
+        from citewell.store.transcripts import save_transcript
 
         return save_transcript(self.settings.data_dir, self._masker.mask_value(transcript))
 
     def transcripts(self, limit: int = 20) -> TranscriptList:
         """The conversations that were saved last."""
-        from citewell.recording.transcripts import list_transcripts
+        from citewell.store.transcripts import list_transcripts
 
         return list_transcripts(self.settings.data_dir, limit)
 
     def transcript(self, conversation_id: str) -> ChatTranscript:
         """A saved conversation by its id."""
-        from citewell.recording.transcripts import read_transcript
+        from citewell.store.transcripts import read_transcript
 
         return read_transcript(self.settings.data_dir, conversation_id)
 
@@ -1082,8 +1090,7 @@ class Engine:
 
         The source is only read. It may be done again at any time, and goes on where it was stopped.
         """
-        from citewell.recording.moving import move_runs
-        from citewell.recording.opening import open_records
+        from citewell.runs.move import move_runs, open_records
 
         here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
         there = self._store_named(to)
@@ -1119,8 +1126,7 @@ class Engine:
     def _gather_runs(self, path: Path) -> tuple[Problem, ...]:
         """Put the runs that are kept in PostgreSQL into a file; those that could not be read are told."""
         from citewell.domain.library import Problem
-        from citewell.recording.moving import move_runs
-        from citewell.recording.opening import open_records
+        from citewell.runs.move import move_runs, open_records
 
         with (
             open_records(self.settings.database_url, self._clock) as shared,

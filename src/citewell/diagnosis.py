@@ -27,9 +27,9 @@ from citewell.models.minilm import minilm_id
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
-from citewell.recording.opening import spending_beside
-from citewell.recording.store import SqliteRuns
+from citewell.runs.budget import DaySpending
 from citewell.settings import Settings, unused_settings, view_settings
+from citewell.store.runs import SqliteRuns, sessions_of
 from citewell.version import __version__
 
 OpenCorpus = Callable[[], CorpusStore]
@@ -262,7 +262,7 @@ def _spent_today(settings: Settings, open_runs: OpenRuns, today: str) -> Iterato
     if settings.database_url or settings.runs_path.exists():
         store = open_runs()
         try:
-            spent = spending_beside(store).spent(today) / 1e9
+            spent = DaySpending(sessions_of(store)).spent(today) / 1e9
         finally:
             store.close()
     yield Check("models: spent today", "ok", f"{spent:.6g} of {limit:g} USD on {today} (UTC)")

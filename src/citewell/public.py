@@ -649,7 +649,9 @@ class Runs:
 
     def egress(self, run_id: str) -> EgressLedger:
         """What a run sent, to whom and when."""
-        return self._engine.runs.egress(run_id)
+        from citewell.flows.egress import egress_of
+
+        return egress_of(self._engine.runs.events(run_id))
 
     def prune(self, *, keep_all: bool = False) -> PruneSummary:
         """Put old runs away by the settings in force."""

@@ -12,9 +12,8 @@ from citewell.app import SystemClock
 from citewell.database.postgres import PostgresSessions
 from citewell.database.sqlite_sessions import SqliteSessions
 from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
-from citewell.recording.postgres_store import PACKAGE, PostgresResearchRuns
-from citewell.recording.research_tables import ResearchTables
-from citewell.recording.store import SqliteRuns
+from citewell.store.reports import ResearchTables
+from citewell.store.runs import POSTGRES_SCRIPTS, SqliteRuns
 
 ROW = ResearchRow("run-1", "brief-1", None, "DONE", "2026-01-01T00:00:01.000Z", '{"a":1}')
 
@@ -28,8 +27,8 @@ def sqlite_reports(request: pytest.FixtureRequest) -> Iterator[ResearchRunReposi
 
 @contextmanager
 def postgres_reports(request: pytest.FixtureRequest) -> Iterator[ResearchRunRepository]:
-    sessions = PostgresSessions(request.getfixturevalue("postgres").new_database(), PACKAGE)
-    yield PostgresResearchRuns(sessions)
+    sessions = PostgresSessions(request.getfixturevalue("postgres").new_database(), POSTGRES_SCRIPTS)
+    yield ResearchTables(sessions)
     sessions.close()
 
 

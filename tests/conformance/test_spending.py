@@ -10,8 +10,8 @@ import pytest
 
 from citewell.app import SystemClock
 from citewell.domain.run_store import RunStore
-from citewell.recording.opening import open_runs, spending_beside
-from citewell.recording.spending import DaySpending
+from citewell.runs.budget import DaySpending
+from citewell.store.runs import open_runs, sessions_of
 
 MONDAY, TUESDAY = "2026-01-05", "2026-01-06"
 
@@ -24,7 +24,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
 
     def opening() -> DaySpending:
         stores.append(open_runs(place, SystemClock()))
-        return spending_beside(stores[-1])
+        return DaySpending(sessions_of(stores[-1]))
 
     yield opening
     for store in stores:

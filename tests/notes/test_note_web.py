@@ -14,6 +14,7 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.policy import NotPermitted, Permission
 from citewell.domain.runs import RunResult
+from citewell.flows.egress import egress_of
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -139,7 +140,7 @@ def test_without_a_provider_nothing_leaves(opened: OpenEngine, vault: Path, net:
     result = engine.research_note("Light.md", depth="deep")
     assert net.origin.asked == []
     assert "http" not in section_of(vault / "Light.md")
-    assert engine.runs.egress(result.run_id or "").entries == ()
+    assert egress_of(engine.runs.events(result.run_id or "")).entries == ()
 
 
 # What leaves
@@ -231,7 +232,7 @@ def test_no_words_of_a_model_are_sent_to_the_web(opened: OpenEngine, vault: Path
 def test_everything_that_left_is_in_the_ledger(opened: OpenEngine, net: Internet) -> None:
     engine = opened()
     result = engine.research_note("Light.md", depth="deep")
-    entries = engine.runs.egress(result.run_id or "").entries
+    entries = egress_of(engine.runs.events(result.run_id or "")).entries
     assert len([one for one in entries if one.kind == "search"]) == len(net.searched) > 0
     assert len([one for one in entries if one.kind == "page"]) == len(net.read_pages()) > 0
 

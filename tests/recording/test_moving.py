@@ -15,10 +15,9 @@ from citewell.domain.errors import Unavailable
 from citewell.domain.events import Entry
 from citewell.domain.research_runs import ResearchRow
 from citewell.domain.runs import RunStatus, RunSummary
-from citewell.recording.moving import Records, move_runs
-from citewell.recording.opening import open_records
-from citewell.recording.owners import lease_from, new_token
-from citewell.recording.run_tables import RunTables
+from citewell.runs.move import Records, move_runs, open_records
+from citewell.store.leases import lease_from, new_token
+from citewell.store.runs import RunTables
 
 AT = "2026-01-01T00:00:00.000Z"
 LATER = "2026-01-01T00:00:09.000Z"

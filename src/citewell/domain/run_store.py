@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from citewell.domain.events import Entry, RunEvent
+from citewell.domain.run_reports import RunList
 from citewell.domain.runs import Control, RunStatus, RunSummary
 
 
@@ -22,16 +23,6 @@ class RunMark:
     status: RunStatus
     last_sequence: int
     last_control: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """The latest runs, and those whose row cannot be read."""
-
-    runs: tuple[RunSummary, ...]
-    unreadable: tuple[str, ...] = ()
-    # The last run of the page, where there are more behind it.
-    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +37,6 @@ class RunChoice:
 
 
 ANY_RUN = RunChoice()
-
-
-class RunLog(Protocol):
-    """Where the entries of one run go while it is executed."""
-
-    run_id: str
-
-    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
-        """Put entries on record, all or none."""
-        ...
-
-    def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
-        """The entries behind a sequence number, at most so many."""
-        ...
 
 
 class RunStore(Protocol):
@@ -87,7 +64,7 @@ class RunStore(Protocol):
         """A run that ended elsewhere, with its whole log; Conflict where there is one of this id."""
         ...
 
-    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunPage: ...
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList: ...
 
     def count(self) -> int: ...
 

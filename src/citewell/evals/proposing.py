@@ -25,9 +25,9 @@ from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import Filters
 from citewell.domain.runs import RunRequest, RunResult
 from citewell.evals.case_files import load_file
-from citewell.recording.archive import import_run
-from citewell.recording.results import finished_event
-from citewell.recording.trace_document import TraceDocument
+from citewell.runs.archive import import_run
+from citewell.runs.document import TraceDocument
+from citewell.store.log import finished_event
 
 TRANSCRIPT_SCHEMA = "chat_transcript.v1"
 _TOP_KEYS = 2

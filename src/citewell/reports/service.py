@@ -1,6 +1,6 @@
 """Briefs become reports: started under an id that follows from the request, waited for, read, listed.
 
-A run of a brief is a run like any other (`runner/service.py`, profile `report`): recorded, resumable, replayable. What
+A run of a brief is a run like any other (`runs/service.py`, profile `report`): recorded, resumable, replayable. What
 is its own is kept in `research_runs`, one row a run, from the moment it begins.
 """
 
@@ -27,7 +27,7 @@ _POLL_SECONDS = 0.2
 
 
 class Runs(Protocol):
-    """What is asked of the runs (`runner/service.py`)."""
+    """What is asked of the runs (`runs/service.py`)."""
 
     def start(self, request: RunRequest, *, traced: bool = True, run_id: str | None = None) -> str: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from citewell.domain.briefs import FAMILIES, FamilyUse, ReportTask
@@ -13,6 +13,7 @@ from citewell.domain.lanes import SemanticUse
 from citewell.domain.notes import NoteTask
 from citewell.domain.queries import Filters, Limits
 from citewell.domain.runs import (
+    Budget,
     Conversation,
     EvidenceReserves,
     ModelChoice,
@@ -22,16 +23,16 @@ from citewell.domain.runs import (
     Surface,
 )
 from citewell.domain.web import WebUse
-from citewell.flows.profiles import PROFILES
+from citewell.models.choose import model_use
 from citewell.models.endpoints import EXTRACTIVE
 from citewell.packs.options import OPTION_PROFILES, PackOptions, ProfileName, check_between, checked_topic
 from citewell.planning.chat_prompt import asked_in
 from citewell.planning.normalizer import check_question
-from citewell.runner.choosing import model_use, web_use
 from citewell.settings import Settings
 from citewell.text.canonical import canonicalize
 from citewell.text.masking import Masker
 from citewell.web.providers.registry import PROVIDERS, enabled_names
+from citewell.web.use import web_use
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,11 @@ class Requests:
         masker: Masker,
         chat: Callable[[str], ChatModel],
         semantic_use: Callable[[bool], SemanticUse],
+        budgets: Mapping[RunProfile, Budget],
         judge: Callable[[], str] = str,
         reader: Callable[[], str] = str,
     ) -> None:
+        self._budgets = budgets
         self._judge = judge
         self._reader = reader
         self._settings = settings
@@ -79,8 +82,8 @@ class Requests:
         settings, profile = self._settings, asked.profile
         enabled_names(settings)  # a provider nobody knows is refused whatever is asked
         misses = (profile == "note") != (asked.note is not None) or (profile == "report") != (asked.report is not None)
-        if profile not in PROFILES or misses:
-            known = ", ".join(name for name in PROFILES if name not in ("note", "report"))
+        if profile not in self._budgets or misses:
+            known = ", ".join(name for name in self._budgets if name not in ("note", "report"))
             raise BadInput(f"The profile '{profile}' is not available.", fix=f"Choose from: {known}.")
         chars = settings.max_evidence_chars if asked.max_evidence_chars is None else asked.max_evidence_chars
         check_between("max_evidence_chars", chars, 500, 500_000)
@@ -91,8 +94,11 @@ class Requests:
             "chat": settings.chat_research_timeout_seconds,
             "deep": settings.deep_research_timeout_seconds,
         }.get(profile)
+        model = settings.research_model or asked.models.model or settings.model
         web = (
-            web_use(settings, asked.models, profile, asked.filters.exclude_domains) if asked.goal == "answer" else None
+            web_use(settings, profile, "" if model == EXTRACTIVE else model, asked.filters.exclude_domains)
+            if asked.goal == "answer"
+            else None
         )
         return RunRequest(
             question=current,
@@ -141,7 +147,7 @@ class Requests:
                 fix="Leave include_related and related_limit out, or ask for the evidence alone.",
             )
         limits = self.limits("cli", chosen)
-        return replace(limits, limit=PROFILES[asked.profile].rows) if chosen.limit is None else limits
+        return replace(limits, limit=self._budgets[asked.profile].rows) if chosen.limit is None else limits
 
     def planning_models(self, models: ModelChoice) -> ModelChoice | None:
         """The model that helps to plan, and no other; None where none is set."""

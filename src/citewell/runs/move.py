@@ -8,19 +8,23 @@ interrupted, so that no server begins it a second time; one that is being execut
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from pathlib import Path
 
 from citewell.domain.errors import CitewellError, Conflict, Held, NotFound, StoreFull, Unavailable
-from citewell.domain.events import Entry, RunEvent
+from citewell.domain.events import Entry
 from citewell.domain.migrations import LeftBehind, LeftRun, MigrationReport
 from citewell.domain.ports import Clock
 from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
 from citewell.domain.run_store import RunChoice, RunStore
-from citewell.domain.runs import TERMINAL, RunSummary
-from citewell.recording.log import touched
-from citewell.recording.owners import lease_from, new_token
+from citewell.domain.runs import TERMINAL
+from citewell.store.leases import lease_from, new_token
+from citewell.store.log import finished_event, touched
+from citewell.store.reports import reports_beside
+from citewell.store.runs import open_runs
 
 _PAGE = 200
 # More reports than anybody has.
@@ -33,6 +37,16 @@ class Records:
 
     runs: RunStore
     reports: ResearchRunRepository
+
+
+@contextmanager
+def open_records(place: str | Path, clock: Clock) -> Iterator[Records]:
+    """The runs and the reports at a place, for as long as they are needed."""
+    runs = open_runs(place, clock)
+    try:
+        yield Records(runs, reports_beside(runs))
+    finally:
+        runs.close()
 
 
 @dataclass(slots=True)
@@ -112,25 +126,8 @@ def _move(source: RunStore, target: RunStore, run_id: str, clock: Clock, tally: 
         fix = "Wait until it has ended, or interrupt it, and migrate again."
         tally.leave(run_id, "executed", "It is being executed.", fix)
         return
-    _bring(source, target, _at_rest(summary, events), events, clock, tally)
-
-
-def _at_rest(summary: RunSummary, events: Sequence[RunEvent]) -> RunSummary:
-    """A run as nobody executes it: what has not ended is interrupted."""
-    if summary.status in TERMINAL and any(event.kind == "run_finished" for event in events):
-        return summary
-    return replace(summary, status="interrupted", stop_reason=None, updated_at=events[-1].at)
-
-
-def _bring(
-    source: RunStore,
-    target: RunStore,
-    summary: RunSummary,
-    events: Sequence[RunEvent],
-    clock: Clock,
-    tally: _Tally,
-) -> None:
-    run_id = summary.run_id
+    if summary.status not in TERMINAL or finished_event(events) is None:  # nobody executes it where it arrives
+        summary = replace(summary, status="interrupted", stop_reason=None, updated_at=events[-1].at)
     there = target.events(run_id)
     shared = min(len(there), len(events))
     if shared and there[shared - 1].digest != events[shared - 1].digest:
@@ -141,41 +138,30 @@ def _bring(
         target.put_record(summary, events)
         tally.moved += 1
         tally.written.add(run_id)
-    elif len(there) < len(events):
-        if not _extend(target, summary, events[len(there) :], clock, tally):
+    elif len(there) == shared < len(events):  # what it has done since it was moved before
+        token = new_token()
+        try:
+            target.acquire(run_id, token, lease_from(clock.now()))
+        except Held as error:
+            tally.leave(run_id, "executed", f"In {target.place} it is being executed.", error.fix)
             return
+        except Conflict as error:
+            tally.leave(run_id, "different", f"In {target.place} it has ended, and here it went on.", error.fix)
+            return
+        for at, added in groupby(events[shared:], key=lambda event: event.at):
+            target.append(run_id, [Entry(event.kind, event.body) for event in added], at, token)
+        target.release(run_id, token, summary.status, summary.stop_reason, summary.updated_at)
+        tally.extended += 1
+        tally.written.add(run_id)
     else:
         tally.there += 1
     # Also of a run that was there: a move may have been killed between the two.
     target.put_citations(run_id, source.citations(run_id))
-    _verify(target, run_id, events)
-    tally.verified += len(events)
-
-
-def _extend(target: RunStore, summary: RunSummary, missing: Sequence[RunEvent], clock: Clock, tally: _Tally) -> bool:
-    """Add what a run that was moved before has done since; whether nobody executes it where it arrives."""
-    run_id, token = summary.run_id, new_token()
-    try:
-        target.acquire(run_id, token, lease_from(clock.now()))
-    except Held as error:
-        tally.leave(run_id, "executed", f"In {target.place} it is being executed.", error.fix)
-        return False
-    except Conflict as error:
-        tally.leave(run_id, "different", f"In {target.place} it has ended, and here it went on.", error.fix)
-        return False
-    for at, added in groupby(missing, key=lambda event: event.at):
-        target.append(run_id, [Entry(event.kind, event.body) for event in added], at, token)
-    target.release(run_id, token, summary.status, summary.stop_reason, summary.updated_at)
-    tally.extended += 1
-    tally.written.add(run_id)
-    return True
-
-
-def _verify(target: RunStore, run_id: str, events: Sequence[RunEvent]) -> None:
-    """Read a run again where it arrived: its chain is whole, and it is the one that was sent."""
+    # Read again where it arrived: its chain is whole, and it is the one that was sent.
     arrived = target.checked_events(run_id)
     if [event.digest for event in arrived[: len(events)]] != [event.digest for event in events]:
         raise touched(run_id, f"on its way to {target.place}")
+    tally.verified += len(events)
 
 
 def _move_report(row: ResearchRow, target: ResearchRunRepository, tally: _Tally) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.database.sessions import Sessions
-from citewell.domain.research_runs import ResearchRow
-from citewell.recording.run_tables import listed
+from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
+from citewell.domain.run_store import RunStore
+from citewell.store.runs import listed, sessions_of
 
 _COLUMNS = "run_id, brief_id, project_id, status, created_at, document"
 _SELECT = f"SELECT {_COLUMNS} FROM research_runs"
@@ -47,3 +48,8 @@ class ResearchTables:
 
     def _rows(self, sql: str, values: Sequence[str | int]) -> list[ResearchRow]:
         return [ResearchRow(*row) for row in self._sessions.read(lambda session: session.rows(sql, values))]
+
+
+def reports_beside(runs: RunStore) -> ResearchRunRepository:
+    """The table of reports in the database that holds these runs, and is closed with them."""
+    return ResearchTables(sessions_of(runs))
