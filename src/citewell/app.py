@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -58,9 +58,7 @@ if TYPE_CHECKING:
     from citewell.domain.packs import Explanation, ResearchPack
     from citewell.domain.policy import ActionClass, Approve
     from citewell.domain.ports import AnswerSpans, Entailment
-    from citewell.domain.research_runs import ResearchRunRepository
     from citewell.domain.run_reports import CitedSource, EgressPreview, PruneSummary, RunView
-    from citewell.domain.run_store import RunStore
     from citewell.domain.runs import Conversation, ModelChoice, RunProfile, RunRequest, RunResult, Surface
     from citewell.domain.summaries import SummaryProgress, SummaryReport
     from citewell.domain.topics import EntityMap, TopicBrief
@@ -77,6 +75,8 @@ if TYPE_CHECKING:
     from citewell.runs.execute import Perform
     from citewell.runs.request import Requests
     from citewell.runs.service import RunService
+    from citewell.store.reports import ResearchTables
+    from citewell.store.runs import RunStore
     from citewell.text.masking import Masker
     from citewell.text.redaction import Redactor
     from citewell.web.guard import Resolve
@@ -165,11 +165,11 @@ class Engine:
         )
 
     @cached_property
-    def research_rows(self) -> ResearchRunRepository:
+    def research_rows(self) -> ResearchTables:
         """The table of the runs of briefs."""
-        from citewell.store.reports import reports_beside
+        from citewell.store.reports import ResearchTables
 
-        return reports_beside(self.run_store)
+        return ResearchTables(self.run_store.sessions)
 
     def _keep_report(self, result: RunResult) -> None:
         if result.report is not None:
@@ -232,10 +232,9 @@ class Engine:
         if not self.settings.max_cost_usd_day:
             return model
         from citewell.runs.budget import DayLimited, DaySpending
-        from citewell.store.runs import sessions_of
 
         limit = self.settings.max_cost_usd_day
-        return DayLimited(model, lambda: DaySpending(sessions_of(self.run_store)), limit, self._clock)
+        return DayLimited(model, lambda: DaySpending(self.run_store.sessions), limit, self._clock)
 
     @cached_property
     def _masker(self) -> Masker:
@@ -1090,7 +1089,8 @@ class Engine:
 
         The source is only read. It may be done again at any time, and goes on where it was stopped.
         """
-        from citewell.runs.move import move_runs, open_records
+        from citewell.runs.move import move_runs
+        from citewell.store.runs import open_runs
 
         here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
         there = self._store_named(to)
@@ -1098,7 +1098,7 @@ class Engine:
             raise BadInput("Runs would be moved to where they are.", fix="Name another place with --to or --from.")
         if isinstance(here, Path) and not here.exists():
             raise NotFound(f"There is no {here.name} in {here.parent}: nothing to move.", fix="See 'citewell doctor'.")
-        with open_records(here, self._clock) as left, open_records(there, self._clock) as arrived:
+        with closing(open_runs(here, self._clock)) as left, closing(open_runs(there, self._clock)) as arrived:
             return move_runs(left, arrived, self._clock, tell=tell)
 
     def _store_named(self, name: str) -> str | Path:
@@ -1126,11 +1126,12 @@ class Engine:
     def _gather_runs(self, path: Path) -> tuple[Problem, ...]:
         """Put the runs that are kept in PostgreSQL into a file; those that could not be read are told."""
         from citewell.domain.library import Problem
-        from citewell.runs.move import move_runs, open_records
+        from citewell.runs.move import move_runs
+        from citewell.store.runs import open_runs
 
         with (
-            open_records(self.settings.database_url, self._clock) as shared,
-            open_records(path, self._clock) as gathered,
+            closing(open_runs(self.settings.database_url, self._clock)) as shared,
+            closing(open_runs(path, self._clock)) as gathered,
         ):
             report = move_runs(shared, gathered, self._clock, with_executed=True)
         return tuple(Problem(f"run {left.run_id}", left.reason) for left in report.left)

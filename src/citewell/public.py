@@ -523,7 +523,7 @@ class Runs:
         words: str = "",
     ) -> RunList:
         """The latest runs, newest first: behind another one, in some states, with words in the question."""
-        from citewell.domain.run_store import RunChoice
+        from citewell.store.runs import RunChoice
 
         return self._engine.runs.latest(limit, RunChoice(behind, tuple(statuses), profile, surface, words))
 

@@ -11,10 +11,10 @@ import pytest
 from citewell.app import Engine
 from citewell.domain.errors import BadInput, Interrupted, NotFound
 from citewell.domain.events import Entry
-from citewell.domain.run_store import RunMark
 from citewell.domain.runs import Control
 from citewell.runs.watch import RunPoller
 from citewell.store.leases import this_process
+from citewell.store.runs import RunMark
 from runner.test_runs import NOTES, ask, held, stored_copy
 
 __all__ = ["NOTES"]

@@ -22,7 +22,6 @@ from citewell.domain.errors import BadInput, CitewellError, LeaseLost, StoreFull
 from citewell.domain.events import Entry, RunEvent, RunResumed
 from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
-from citewell.domain.run_store import RunStore
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
 from citewell.flows.display import Display
 from citewell.flows.play import begin
@@ -32,7 +31,7 @@ from citewell.runs.records import finish_entry, opening_entry, replay
 from citewell.settings import Settings
 from citewell.store.leases import new_token, this_process
 from citewell.store.log import RunLog
-from citewell.store.runs import SqliteRuns
+from citewell.store.runs import RunStore, SqliteRuns
 from citewell.version import __version__
 from conftest import sqlite_runs
 from runner.plays import request

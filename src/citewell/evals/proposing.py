@@ -91,7 +91,7 @@ def _of_trace(document: TraceDocument) -> _Recorded:
         status=document.synthesis.status,
         cited=_unique(one.source_key for one in document.synthesis.citations),
         history=_questions(asked),
-        pinned=asked.conversation.pinned or document.chat_continuity.pinned_evidence_keys,
+        pinned=asked.conversation.pinned or tuple(document.chat_continuity.get("pinned_evidence_keys", ())),
         profile=document.profile,
         pack=document.pack,
         rejected=_turned_away(document.events),

@@ -17,22 +17,12 @@ from typing import Any
 
 import msgspec
 
-from citewell.domain.answers import AnswerStatus, CheckedSentence, Citation, Contradiction, Draft, Gate, Truncation
+from citewell.domain.answers import AnswerStatus, Citation, Draft
 from citewell.domain.errors import BadInput, WorkFailed
 from citewell.domain.events import ActionIntended, RunEvent, RunStarted
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import (
-    Failure,
-    FlowLedger,
-    RunMetrics,
-    RunProfile,
-    RunRequest,
-    RunResult,
-    RunStatus,
-    StopReason,
-    Surface,
-)
+from citewell.domain.runs import RunProfile, RunRequest, RunResult, RunStatus, StopReason, Surface
 from citewell.recording.rendering import rejected_answer, render_markdown
 from citewell.store.log import canonical_json, touched, verify_chain
 from citewell.text.markdown import escape, fence
@@ -74,59 +64,19 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedSummary:
-    """What the answer was made from; the text itself is in `synthesis-input.md`."""
-
-    chars: int
-    source_keys: tuple[str, ...]
-    truncation: Truncation
-
-
-@dataclass(frozen=True, slots=True)
 class Synthesis:
     """The answer and its checks. A rejected answer stands in `rejected_answer` only, never in `answer`."""
 
     answer: str
     status: AnswerStatus
-    warnings: tuple[str, ...]
     is_rejected: bool
     rejected_answer: str | None
     citations: tuple[Citation, ...]
-    sentences: tuple[CheckedSentence, ...]
-    contradictions: tuple[Contradiction, ...]
-    gates: tuple[Gate, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TraceMetrics(RunMetrics):
-    artifact_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """What made the run."""
-
-    tool: str
-    tool_version: str
-    prompt_version: str
-    provider: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChatContinuity:
-    """What a question took from the conversation it belongs to."""
-
-    original_question: str
-    retrieval_question: str
-    prior_question_ids: tuple[str, ...] = ()
-    pinned_evidence_keys: tuple[str, ...] = ()
-    merged_prior_evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TraceDocument:
-    """`run.json`. A field added later has a default, so that older traces stay readable (`read_document`)."""
+    """What is read of `run.json`, of this version or an earlier one."""
 
     schema_version: str
     run_id: str
@@ -134,20 +84,11 @@ class TraceDocument:
     profile: RunProfile
     status: RunStatus
     question: str
-    chat_continuity: ChatContinuity
-    started_at: str
-    completed_at: str
     stop_reason: StopReason
-    failure: Failure | None
-    warnings: tuple[str, ...]
-    prepared_synthesis: PreparedSummary
     synthesis: Synthesis
-    flow: FlowLedger
-    metrics: TraceMetrics
-    versions: Versions
-    artifacts: tuple[Artifact, ...]
     pack: ResearchPack | None
     events: tuple[RunEvent, ...]
+    chat_continuity: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,24 +99,6 @@ class Trace:
     document: TraceDocument
     events: tuple[RunEvent, ...]
     files: Mapping[str, bytes] = field(repr=False)
-
-
-def read_document(document: dict[str, Any]) -> TraceDocument:
-    """A `run.json` of this version or an earlier one."""
-    if "chat_continuity" not in document:
-        document = {
-            **document,
-            "chat_continuity": {
-                "original_question": document.get("original_question"),
-                "retrieval_question": document.get("retrieval_question"),
-                "prior_question_ids": document.get("prior_question_ids", ()),
-                "pinned_evidence_keys": document.get("pinned_keys", ()),
-                "merged_prior_evidence": document.get("merged_prior_evidence", ()),
-            },
-            "started_at": document.get("created_at"),
-            "completed_at": document.get("finished_at"),
-        }
-    return msgspec.convert(document, TraceDocument)
 
 
 def check_run_id(run_id: str) -> str:
@@ -207,45 +130,52 @@ def trace_files(
     pinned = tuple(dict.fromkeys((*request.conversation.pinned, *(plan.source_keys if plan else ()))))
     found = {row.source_key for row in result.pack.evidence} if result.pack else set()
     refused = rejected_answer(result, events, draft)
-    document = TraceDocument(
-        schema_version=TRACE_SCHEMA,
-        run_id=result.run_id,
-        surface=request.surface,
-        profile=result.profile,
-        status=result.status,
-        question=result.question,
-        chat_continuity=ChatContinuity(
-            original_question=request.original_question or request.question,
-            retrieval_question=(plan.retrieval_question if plan else "") or request.question,
-            prior_question_ids=tuple(prior.id for prior in request.conversation.history),
-            pinned_evidence_keys=pinned,
-            merged_prior_evidence=tuple(key for key in pinned if key in found),
-        ),
-        started_at=events[0].at,
-        completed_at=events[-1].at,
-        stop_reason=result.stop_reason,
-        failure=result.failure,
-        warnings=result.warnings,
-        prepared_synthesis=PreparedSummary(len(synthesis_input), result.flow.in_prompt, result.truncation),
-        synthesis=Synthesis(
-            answer=result.answer if refused is None else "",
-            status=result.answer_status,
-            warnings=result.answer_warnings,
-            is_rejected=refused is not None,
-            rejected_answer=refused,
-            citations=result.citations,
-            sentences=result.sentences,
-            contradictions=result.contradictions,
-            gates=result.gates,
-        ),
-        flow=result.flow,
-        metrics=TraceMetrics(**msgspec.to_builtins(result.metrics), artifact_bytes=sum(one.bytes for one in artifacts)),
-        versions=Versions(result.tool, result.tool_version, result.prompt_version, result.provider, result.model),
-        artifacts=artifacts,
-        pack=result.pack,
-        events=tuple(events),
-    )
-    files["run.json"] = _readable_json(document)
+    document = {
+        "schema_version": TRACE_SCHEMA,
+        "run_id": result.run_id,
+        "surface": request.surface,
+        "profile": result.profile,
+        "status": result.status,
+        "question": result.question,
+        # What the question took from the conversation it belongs to.
+        "chat_continuity": {
+            "original_question": request.original_question or request.question,
+            "retrieval_question": (plan.retrieval_question if plan else "") or request.question,
+            "prior_question_ids": [prior.id for prior in request.conversation.history],
+            "pinned_evidence_keys": pinned,
+            "merged_prior_evidence": [key for key in pinned if key in found],
+        },
+        "started_at": events[0].at,
+        "completed_at": events[-1].at,
+        "stop_reason": result.stop_reason,
+        "failure": result.failure,
+        "warnings": result.warnings,
+        # What the answer was made from; the text itself is in `synthesis-input.md`.
+        "prepared_synthesis": {
+            "chars": len(synthesis_input),
+            "source_keys": result.flow.in_prompt,
+            "truncation": result.truncation,
+        },
+        "synthesis": {
+            "answer": result.answer if refused is None else "",
+            "status": result.answer_status,
+            "warnings": result.answer_warnings,
+            "is_rejected": refused is not None,
+            "rejected_answer": refused,
+            **{name: getattr(result, name) for name in ("citations", "sentences", "contradictions", "gates")},
+        },
+        "flow": result.flow,
+        "metrics": {**msgspec.to_builtins(result.metrics), "artifact_bytes": sum(one.bytes for one in artifacts)},
+        "versions": {
+            name: getattr(result, name) for name in ("tool", "tool_version", "prompt_version", "provider", "model")
+        },
+        "artifacts": artifacts,
+        "pack": result.pack,
+        "events": events,
+    }
+    # Its own names in this order, what is in them in the order of every digest.
+    ordered = {name: msgspec.Raw(canonical_json(value)) for name, value in document.items()}
+    files["run.json"] = msgspec.json.format(msgspec.json.encode(ordered), indent=2) + b"\n"
     files[MARKER] = marker_of(result.run_id, events, files)
     if (size := sum(map(len, files.values()))) > MAX_TRACE_BYTES:
         raise WorkFailed(f"The trace of run {result.run_id} would have {size} bytes, more than any reader accepts.")

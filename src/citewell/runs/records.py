@@ -22,7 +22,6 @@ from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.queries import QueryPlan
 from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
-from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
 from citewell.domain.runs import TERMINAL, PriorQuestion, RunMetrics, RunRequest, RunResult, RunSummary
 from citewell.runs.archive import export_run, import_run, packed_run, unpacked_run
 from citewell.runs.document import TRACES
@@ -31,6 +30,7 @@ from citewell.runs.journal import Run, Tolerant, digest
 from citewell.runs.prune import delete_trace, prune_traces
 from citewell.runs.trace import put_trace, read_trace, write_trace
 from citewell.store.log import LOG_SCHEMA, READABLE_SCHEMAS, finished_event
+from citewell.store.runs import ANY_RUN, RunChoice, RunStore
 from citewell.version import __version__
 
 # Raised when a record of the version before can no longer be gone on with.

@@ -31,7 +31,6 @@ from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupte
 from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import ControlReport, RunDiff
-from citewell.domain.run_store import RunMark, RunStore
 from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary, Surface
 from citewell.domain.type_setup import learn_types
 from citewell.runs.diff import diff_runs
@@ -53,6 +52,7 @@ from citewell.runs.trace import write_trace
 from citewell.runs.watch import RunPoller
 from citewell.store.leases import RENEW_SECONDS, lease_from, new_token
 from citewell.store.log import RunLog
+from citewell.store.runs import RunMark, RunStore
 from citewell.version import __version__
 
 # Runs one process executes at the same time; further ones wait in the queue.

@@ -42,7 +42,6 @@ from citewell.runs.document import (
     TraceDocument,
     check_run_id,
     marker_of,
-    read_document,
     trace_files,
 )
 from citewell.store.disk import disk_errors, is_at, locked, open_locked, sync_folder, write_file
@@ -260,10 +259,7 @@ def trace_from_files(files: Mapping[str, bytes]) -> Trace:
         raise _changed(f"log.jsonl does not end as {MARKER} says")
     if files[MARKER] != marker_of(manifest.run_id, events, files):
         raise _changed(f"{MARKER} does not follow from the other files")
-    try:
-        document = read_document(_decode(files["run.json"], dict[str, Any], "run.json"))
-    except msgspec.ValidationError as error:
-        raise _changed(f"run.json cannot be read ({error})") from None
+    document: TraceDocument = _decode(files["run.json"], TraceDocument, "run.json")
     if (document.schema_version, document.run_id, document.events) != (TRACE_SCHEMA, manifest.run_id, events):
         raise _changed("run.json does not tell what log.jsonl does")
     return Trace(manifest.run_id, document, events, files)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from citewell.domain.run_store import RunMark
+from citewell.store.runs import RunMark
 
 POLL_SECONDS = 0.1
 # How often a store that tells of changes is asked all the same.

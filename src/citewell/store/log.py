@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from citewell.domain.errors import StoreFull, WorkFailed
 from citewell.domain.events import Entry, RunEvent
-from citewell.domain.run_store import RunStore
+
+if TYPE_CHECKING:
+    from citewell.store.runs import RunStore
 
 LOG_SCHEMA = "run_log.v2"
 READABLE_SCHEMAS = ("run_log.v1", LOG_SCHEMA)

@@ -1,13 +1,12 @@
-"""Reports as documents in a table, whichever database holds it (`domain/research_runs.py`)."""
+"""Reports as documents in a table, in the database that holds the runs, and closed with them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from citewell.database.sessions import Sessions
-from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
-from citewell.domain.run_store import RunStore
-from citewell.store.runs import listed, sessions_of
+from citewell.store.runs import listed
 
 _COLUMNS = "run_id, brief_id, project_id, status, created_at, document"
 _SELECT = f"SELECT {_COLUMNS} FROM research_runs"
@@ -19,8 +18,20 @@ _PUT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ResearchRow:
+    """A run of a brief as it is stored; `document` is canonical JSON of what `citewell report --json` prints."""
+
+    run_id: str
+    brief_id: str
+    project_id: str | None
+    status: str
+    created_at: str
+    document: str
+
+
 class ResearchTables:
-    """The repository of reports over the table of a database."""
+    """One row for each run of a brief, written when it begins and again when it ends."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -48,8 +59,3 @@ class ResearchTables:
 
     def _rows(self, sql: str, values: Sequence[str | int]) -> list[ResearchRow]:
         return [ResearchRow(*row) for row in self._sessions.read(lambda session: session.rows(sql, values))]
-
-
-def reports_beside(runs: RunStore) -> ResearchRunRepository:
-    """The table of reports in the database that holds these runs, and is closed with them."""
-    return ResearchTables(sessions_of(runs))

@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -23,7 +23,6 @@ from citewell.domain.errors import Conflict, Held, LeaseLost, NotFound
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.ports import Clock
 from citewell.domain.run_reports import RunList
-from citewell.domain.run_store import ANY_RUN, RunChoice, RunMark, RunStore
 from citewell.domain.runs import TERMINAL, Control, RunStatus, RunSummary
 from citewell.store.leases import is_alive, is_here, moved, seconds_between
 from citewell.store.log import canonical_json, chained, finished_event, touched, verify_chain
@@ -44,8 +43,36 @@ _INSERT_RUN = f"INSERT INTO runs({_SUMMARY}, owner, lease_until) VALUES (?,?,?,?
 _ALL = 2**62
 
 
-class RunTables(ABC):
-    """The store of runs (`domain/run_store.py`) over the tables of a database."""
+@dataclass(frozen=True, slots=True)
+class RunMark:
+    """How far a run is: enough to tell whether there is anything new to read."""
+
+    status: RunStatus
+    last_sequence: int
+    last_control: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """Which runs are wanted: behind another, in some states, of a profile or surface, with words in the question."""
+
+    behind: str | None = None
+    statuses: tuple[RunStatus, ...] = ()
+    profile: str | None = None
+    surface: str | None = None
+    words: str = ""
+
+
+ANY_RUN = RunChoice()
+
+
+class RunStore(ABC):
+    """Runs, their logs, who executes them and what is asked of them. Every method blocks until it is done.
+
+    Whoever executes a run holds a lease on it under a token. A lease runs out unless it is renewed, and every entry is
+    appended under the token, so a process that was taken for dead and comes back can add nothing to a run that another
+    one has taken over.
+    """
 
     def __init__(self, sessions: Sessions, clock: Clock) -> None:
         self.sessions = sessions
@@ -55,7 +82,7 @@ class RunTables(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where the runs are kept, in words for a person."""
+        """Where the runs are kept, in words for a person; no secret is in them."""
 
     @abstractmethod
     def _is_held(self, owner: object, lease_until: object, now: str) -> bool:
@@ -74,7 +101,10 @@ class RunTables(ABC):
         return until
 
     def on_change(self, tell: Callable[[str | None], None]) -> Callable[[], None] | None:
-        """None: this store has to be asked."""
+        """Have somebody told of each run that changes (None: any may have), on a thread of the store.
+
+        What is returned ends it. None where a store cannot tell and has to be asked (`marks`).
+        """
         return None
 
     def close(self) -> None:
@@ -341,7 +371,7 @@ class RunTables(ABC):
         return replace(summary, status=self._status(summary.status, owner, lease_until, now))
 
 
-class SqliteRuns(RunTables):
+class SqliteRuns(RunStore):
     """The store of runs in one SQLite file."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -375,7 +405,7 @@ class SqliteRuns(RunTables):
         return float(steady) > self._clock.monotonic() if steady and is_here(str(owner)) else until > now
 
 
-class PostgresRuns(RunTables):
+class PostgresRuns(RunStore):
     """The store of runs in a database of PostgreSQL, for several machines at once.
 
     Whether the owner of a run is gone is told by its lease alone, by the server's clock: a process id says nothing of
@@ -416,12 +446,6 @@ def open_runs(place: str | Path, clock: Clock) -> RunStore:
     from citewell.database.postgres import PostgresSessions
 
     return PostgresRuns(PostgresSessions(place, POSTGRES_SCRIPTS), clock)
-
-
-def sessions_of(runs: RunStore) -> Sessions:
-    """The database that holds these runs, for what lies beside them; it is closed with them."""
-    assert isinstance(runs, RunTables)
-    return runs.sessions
 
 
 def listed(texts: Sequence[str]) -> str:
