@@ -541,9 +541,7 @@ class RunService(RunRecords):
 
     def started_at(self, run_id: str) -> str:
         """When a run was begun."""
-        if (execution := self._unstored(run_id)) is not None:
-            return execution.log.events(-1, 1)[0].at
-        return self._store().summary(run_id).created_at
+        return self.summary(run_id).created_at
 
     def last_entry(self, run_id: str) -> int:
         """The number of the last entry of a run's log, as far as it has come."""
@@ -581,11 +579,7 @@ class RunService(RunRecords):
             raise Conflict(
                 f"Nobody executes run {run_id}.", fix=f"Finish it here with 'citewell runs finish {run_id}'."
             )
-        self._close_unowned(run_id)
-        return ControlReport(run_id, "cancel", "cancelled", "nobody was executing it: closed")
-
-    def _close_unowned(self, run_id: str) -> None:
-        store, token = self._store(), new_token()
+        token = new_token()
         store.acquire(run_id, token, lease_from(self._clock.now()))
         events = store.checked_events(run_id)
         try:
@@ -596,9 +590,10 @@ class RunService(RunRecords):
             result = cancelled_result(run_id, read_start(events[0]))
             store.append(run_id, [finish_entry(result)], self._clock.now(), token)
             store.release(run_id, token, result.status, result.stop_reason, self._clock.now())
-            return
-        play.run.control("cancel")
-        self._finish(_Execution(run_id, token, self._stored_log(run_id, token)), play, ())
+        else:
+            play.run.control("cancel")
+            self._finish(_Execution(run_id, token, self._stored_log(run_id, token)), play, ())
+        return ControlReport(run_id, "cancel", "cancelled", "nobody was executing it: closed")
 
     # Reading
 
