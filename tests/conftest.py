@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from citewell.corpus.store.sqlite import SqliteCorpus
 from citewell.domain.library import AddReport
 from citewell.engine import Citewell
-from citewell.recording.store import SqliteRuns
 from citewell.settings import Settings
+from citewell.store.runs import SqliteRuns
 from support.llama_server import running_llama
 from support.postgres import Postgres, running_postgres
 

@@ -17,7 +17,6 @@ from citewell.database.sqlite import check_sound
 from citewell.domain.corpus_port import CorpusStore
 from citewell.domain.errors import CitewellError, NotFound, StoreUnusable, Unavailable
 from citewell.domain.library import Check, DoctorReport, VectorCoverage
-from citewell.domain.run_store import RunStore
 from citewell.models.chat import check_model
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.models.embedding_endpoint import is_endpoint, is_made_by
@@ -27,9 +26,9 @@ from citewell.models.minilm import minilm_id
 from citewell.models.prices import PriceList
 from citewell.models.reachability import look_up
 from citewell.readers.image import INSTALL, has_ocr
-from citewell.recording.opening import spending_beside
-from citewell.recording.store import SqliteRuns
+from citewell.runs.budget import DaySpending
 from citewell.settings import Settings, unused_settings, view_settings
+from citewell.store.runs import RunStore, SqliteRuns
 from citewell.version import __version__
 
 OpenCorpus = Callable[[], CorpusStore]
@@ -262,7 +261,7 @@ def _spent_today(settings: Settings, open_runs: OpenRuns, today: str) -> Iterato
     if settings.database_url or settings.runs_path.exists():
         store = open_runs()
         try:
-            spent = spending_beside(store).spent(today) / 1e9
+            spent = DaySpending(store.sessions).spent(today) / 1e9
         finally:
             store.close()
     yield Check("models: spent today", "ok", f"{spent:.6g} of {limit:g} USD on {today} (UTC)")

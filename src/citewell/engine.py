@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from citewell.reports.config import ResearchConfig
     from citewell.reports.models import ResearchBrief, ResearchRun
     from citewell.reports.service import Begun, ResearchService
-    from citewell.runner.service import RunService
+    from citewell.runs.service import RunService
     from citewell.web.guard import Resolve
 
 # How much of a document a report and a deep note see around what they are about.
@@ -188,7 +188,7 @@ class Citewell(Parts):
         Its last run says it, else the conversation as it was saved.
         """
         from citewell.domain.runs import SESSION_TURNS, Conversation, PriorQuestion
-        from citewell.recording.transcripts import read_transcript
+        from citewell.store.transcripts import read_transcript
 
         said = _conversation(ask)
         if not ask.conversation_id or (said is not None and said.history):
@@ -215,10 +215,12 @@ class Citewell(Parts):
         """What a run is to do: what is asked, checked, masked, and with the settings in force, before it starts."""
         from citewell.domain.runs import EvidenceReserves, RunRequest
         from citewell.flows.profiles import PROFILES
+        from citewell.models.choose import model_use
+        from citewell.models.endpoints import EXTRACTIVE
         from citewell.planning.chat_prompt import asked_in
-        from citewell.runner.choosing import model_use, web_use
         from citewell.text.canonical import canonicalize
         from citewell.web.providers.registry import enabled_names
+        from citewell.web.use import web_use
 
         settings, profile, mask = self.settings, ask.profile, self.masker.mask_value
         enabled_names(settings)  # a provider nobody knows is refused whatever is asked
@@ -250,7 +252,9 @@ class Citewell(Parts):
         most_citations = (
             settings.research_max_citations_deep if profile == "deep" else settings.research_max_citations_chat
         )
-        web = web_use(settings, ask, profile, filters.exclude_domains) if goal == "answer" else None
+        model = settings.research_model or ask.model or settings.model
+        evaluator = "" if model == EXTRACTIVE else model
+        web = web_use(settings, profile, evaluator, filters.exclude_domains) if goal == "answer" else None
         is_judged = goal != "pack" and note is None
         return RunRequest(
             question=current,
@@ -456,7 +460,7 @@ class Citewell(Parts):
 
     def note_result(self, run_id: str) -> NoteResult:
         """What a run about a note came to; raises what made it fail, and then the note is as it was."""
-        from citewell.runner.note_results import note_result
+        from citewell.notes.result import note_result
 
         return note_result(self.runs.result(run_id), self.runs.decisions(run_id))
 
@@ -515,9 +519,9 @@ class Citewell(Parts):
         """The runs; those that find again what another run found have no record of their own."""
         if config is None or config.replay_of is None:
             return self.runs
-        from citewell.flows.play import FLOWS
+        from citewell.flows.play import FLOWS, begin
         from citewell.reports.replay import ReplayRetrievalSource
-        from citewell.runner.service import RunService
+        from citewell.runs.service import RunService
 
         if self._replaying is None or self._replaying[0] != config.replay_of:
             source = ReplayRetrievalSource(self.runs.events(config.replay_of))
@@ -526,8 +530,8 @@ class Citewell(Parts):
                 lambda run_id: source.over(self.effects(run_id)),
                 self.clock,
                 self.settings.data_dir,
+                partial(begin, flows=self.flows or FLOWS),
                 self.redactor.redact,
-                flows=self.flows or FLOWS,
             )
             self._replaying = (config.replay_of, service)
         return self._replaying[1]
@@ -561,19 +565,19 @@ class Citewell(Parts):
 
     def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
         """Keep a conversation (`chat-transcripts/`), its secrets masked; it is never indexed."""
-        from citewell.recording.transcripts import save_transcript
+        from citewell.store.transcripts import save_transcript
 
         return save_transcript(self.settings.data_dir, self.masker.mask_value(transcript))
 
     def transcripts(self, limit: int = 20) -> TranscriptList:
         """The conversations that were saved last."""
-        from citewell.recording.transcripts import list_transcripts
+        from citewell.store.transcripts import list_transcripts
 
         return list_transcripts(self.settings.data_dir, limit)
 
     def transcript(self, conversation_id: str) -> ChatTranscript:
         """A saved conversation by its id."""
-        from citewell.recording.transcripts import read_transcript
+        from citewell.store.transcripts import read_transcript
 
         return read_transcript(self.settings.data_dir, conversation_id)
 

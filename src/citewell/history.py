@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.domain.errors import BadInput, Conflict, NotFound
-from citewell.domain.run_reports import CitedSource, ControlReport, PruneSummary, RunList, RunView
-from citewell.domain.run_store import RunChoice
+from citewell.domain.run_reports import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
 from citewell.domain.runs import RunProfile, RunResult, RunStatus, Surface
-from citewell.flows.play import FLOWS, read_start
+from citewell.flows.egress import egress_of
+from citewell.flows.play import FLOWS, begin
 from citewell.parts import Parts
-from citewell.runner.records import SourceState
-from citewell.runner.service import RunService
+from citewell.runs.records import SourceState, read_start
+from citewell.runs.service import RunService
+from citewell.store.runs import RunChoice
 
 if TYPE_CHECKING:
     from citewell.domain.migrations import MigrationReport
@@ -32,8 +35,8 @@ class Runs(RunService):
             parts.effects,
             parts.clock,
             parts.settings.data_dir,
+            partial(begin, flows=parts.flows or FLOWS),
             parts.redactor.redact,
-            flows=parts.flows or FLOWS,
             max_running=parts.settings.max_runs,
             max_waiting=parts.max_waiting_runs,
             adopts=parts.adopts,
@@ -124,6 +127,10 @@ class Runs(RunService):
             return CitedSource(key, content_hash, "removed")
         return CitedSource(key, content_hash, "unchanged" if document.content_hash == content_hash else "changed")
 
+    def egress(self, run_id: str) -> EgressLedger:
+        """What a run sent, to whom and when."""
+        return egress_of(self.events(run_id))
+
     def prune(
         self, *, keep: int | None = None, max_age_days: int | None = None, keep_all: bool = False
     ) -> PruneSummary:
@@ -147,8 +154,8 @@ class Runs(RunService):
 
         The source is only read; `tell` hears how many runs of how many have been read. It goes on where it stopped.
         """
-        from citewell.recording.moving import move_runs
-        from citewell.recording.opening import open_records
+        from citewell.runs.move import move_runs
+        from citewell.store.runs import open_runs
 
         here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
         there = self._store_named(to)
@@ -156,7 +163,10 @@ class Runs(RunService):
             raise BadInput("Runs would be moved to where they are.", fix="Name another place with --to or --from.")
         if isinstance(here, Path) and not here.exists():
             raise NotFound(f"There is no {here.name} in {here.parent}: nothing to move.", fix="See 'citewell doctor'.")
-        with open_records(here, self._parts.clock) as left, open_records(there, self._parts.clock) as arrived:
+        with (
+            closing(open_runs(here, self._parts.clock)) as left,
+            closing(open_runs(there, self._parts.clock)) as arrived,
+        ):
             return move_runs(left, arrived, self._parts.clock, tell=tell)
 
     def _store_named(self, name: str) -> str | Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -97,8 +98,8 @@ class Corpus:
         self, *keys: str, model: str = "", max_cost_usd: float | None = None
     ) -> Iterator[SummaryProgress | SummaryReport]:
         """Store summaries of these documents, without keys of all that lack one; it goes on where it stopped."""
-        from citewell.runner.choosing import model_use
-        from citewell.runner.summarizing import SummaryModel, check_ceiling, summarize_documents
+        from citewell.flows.summaries import SummaryModel, check_ceiling, summarize_documents
+        from citewell.models.choose import model_use
 
         for key in keys:
             if self._parts.store.find(key) is None:
@@ -281,12 +282,12 @@ class Corpus:
 
     def _gather_runs(self, path: Path) -> tuple[Problem, ...]:
         """Put the runs that are kept in PostgreSQL into a file; those that could not be read are told."""
-        from citewell.recording.moving import move_runs
-        from citewell.recording.opening import open_records
+        from citewell.runs.move import move_runs
+        from citewell.store.runs import open_runs
 
         with (
-            open_records(self._parts.settings.database_url, self._parts.clock) as shared,
-            open_records(path, self._parts.clock) as gathered,
+            closing(open_runs(self._parts.settings.database_url, self._parts.clock)) as shared,
+            closing(open_runs(path, self._parts.clock)) as gathered,
         ):
             report = move_runs(shared, gathered, self._parts.clock, with_executed=True)
         return tuple(Problem(f"run {left.run_id}", left.reason) for left in report.left)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
     from citewell.domain.policy import ActionClass, Approve
     from citewell.domain.ports import AnswerSpans, Entailment
     from citewell.domain.queries import RunProfile, Surface
-    from citewell.domain.research_runs import ResearchRunRepository
-    from citewell.domain.run_store import RunStore
     from citewell.domain.runs import RunRequest
     from citewell.flows.play import Flow
+    from citewell.flows.web_access import WebAccess
     from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.notes.vault import NoteVault, RunNotes
     from citewell.packs.document_views import DocumentViews
-    from citewell.recording.redaction import Redactor
     from citewell.retrieval.semantic import SemanticLane
-    from citewell.runner.web_access import WebAccess
     from citewell.runs.execute import Perform
+    from citewell.store.reports import ResearchTables
+    from citewell.store.runs import RunStore
     from citewell.text.masking import Masker
+    from citewell.text.redaction import Redactor
     from citewell.web.guard import Resolve
 
 
@@ -95,7 +96,7 @@ class Parts:
 
     def open_run_store(self) -> RunStore:
         """Where runs are kept: in PostgreSQL where one is set, else in a file of the data folder."""
-        from citewell.recording.opening import open_runs
+        from citewell.store.runs import open_runs
 
         return open_runs(self.settings.database_url or self.settings.runs_path, self.clock)
 
@@ -104,11 +105,11 @@ class Parts:
         return bool(self.settings.database_url) or self.settings.runs_path.exists()
 
     @cached_property
-    def research_rows(self) -> ResearchRunRepository:
+    def research_rows(self) -> ResearchTables:
         """The table of the runs of briefs."""
-        from citewell.recording.opening import reports_beside
+        from citewell.store.reports import ResearchTables
 
-        return reports_beside(self.run_store)
+        return ResearchTables(self.run_store.sessions)
 
     def effects(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
@@ -147,7 +148,7 @@ class Parts:
     @cached_property
     def web(self) -> WebAccess:
         """The web: what may be fetched, who searches it, where its pages are kept. Nothing opens before it is asked."""
-        from citewell.runner.web_access import WebAccess
+        from citewell.flows.web_access import WebAccess
 
         return WebAccess(self.settings, self.clock, lambda: self.store, SqliteCorpus, self._resolve)
 
@@ -166,10 +167,10 @@ class Parts:
         """A model under the ceiling for all calls of a day, where one is set."""
         if not self.settings.max_cost_usd_day:
             return model
-        from citewell.recording.opening import spending_beside
-        from citewell.runner.day_limit import DayLimited
+        from citewell.runs.budget import DayLimited, DaySpending
 
-        return DayLimited(model, lambda: spending_beside(self.run_store), self.settings.max_cost_usd_day, self.clock)
+        limit = self.settings.max_cost_usd_day
+        return DayLimited(model, lambda: DaySpending(self.run_store.sessions), limit, self.clock)
 
     @cached_property
     def masker(self) -> Masker:
@@ -181,9 +182,10 @@ class Parts:
     @cached_property
     def redactor(self) -> Redactor:
         """Takes secrets and paths out of the program's own words."""
-        from citewell.recording.redaction import Redactor
+        from citewell.text.redaction import Redactor
 
-        return Redactor(self.masker, self.settings.data_dir)
+        folder = self.settings.data_dir
+        return Redactor(self.masker, os.path.abspath(folder), os.path.realpath(folder))
 
     def now(self) -> str:
         """What the clock of this engine says, in UTC."""

@@ -1,4 +1,4 @@
-"""What every store of reports must do (`domain/research_runs.py`), whichever database is behind it."""
+"""What every store of reports must do (`store/reports.py`), whichever database is behind it."""
 
 from __future__ import annotations
 
@@ -10,37 +10,35 @@ import pytest
 
 from citewell.database.postgres import PostgresSessions
 from citewell.database.sqlite_sessions import SqliteSessions
-from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
 from citewell.parts import SystemClock
-from citewell.recording.postgres_store import PACKAGE, PostgresResearchRuns
-from citewell.recording.research_tables import ResearchTables
-from citewell.recording.store import SqliteRuns
+from citewell.store.reports import ResearchRow, ResearchTables
+from citewell.store.runs import POSTGRES_SCRIPTS, SqliteRuns
 
 ROW = ResearchRow("run-1", "brief-1", None, "DONE", "2026-01-01T00:00:01.000Z", '{"a":1}')
 
 
 @contextmanager
-def sqlite_reports(request: pytest.FixtureRequest) -> Iterator[ResearchRunRepository]:
+def sqlite_reports(request: pytest.FixtureRequest) -> Iterator[ResearchTables]:
     runs = SqliteRuns(request.getfixturevalue("tmp_path") / "runs.db", SystemClock())
     yield ResearchTables(SqliteSessions(runs.database))
     runs.close()
 
 
 @contextmanager
-def postgres_reports(request: pytest.FixtureRequest) -> Iterator[ResearchRunRepository]:
-    sessions = PostgresSessions(request.getfixturevalue("postgres").new_database(), PACKAGE)
-    yield PostgresResearchRuns(sessions)
+def postgres_reports(request: pytest.FixtureRequest) -> Iterator[ResearchTables]:
+    sessions = PostgresSessions(request.getfixturevalue("postgres").new_database(), POSTGRES_SCRIPTS)
+    yield ResearchTables(sessions)
     sessions.close()
 
 
-STORES: dict[str, Callable[[pytest.FixtureRequest], AbstractContextManager[ResearchRunRepository]]] = {
+STORES: dict[str, Callable[[pytest.FixtureRequest], AbstractContextManager[ResearchTables]]] = {
     "sqlite": sqlite_reports,
     "postgres": postgres_reports,
 }
 
 
 @pytest.fixture(params=STORES)
-def reports(request: pytest.FixtureRequest) -> Iterator[ResearchRunRepository]:
+def reports(request: pytest.FixtureRequest) -> Iterator[ResearchTables]:
     with STORES[request.param](request) as opened:
         yield opened
 
@@ -50,7 +48,7 @@ def row(number: int, **changes: str | None) -> ResearchRow:
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def test_a_report_is_stored_found_and_replaced_by_its_run(reports: ResearchRunRepository) -> None:
+def test_a_report_is_stored_found_and_replaced_by_its_run(reports: ResearchTables) -> None:
     assert reports.get("run-1") is None
     reports.put(ROW)
     assert reports.get("run-1") == ROW
@@ -60,7 +58,7 @@ def test_a_report_is_stored_found_and_replaced_by_its_run(reports: ResearchRunRe
     assert reports.latest(9) == [changed]
 
 
-def test_reports_come_newest_first_by_brief_project_and_status(reports: ResearchRunRepository) -> None:
+def test_reports_come_newest_first_by_brief_project_and_status(reports: ResearchTables) -> None:
     rows = [row(2, project_id="p"), row(1), row(3, brief_id="other", project_id="p", status="FAILED"), row(4)]
     for one in rows:
         reports.put(one)
@@ -73,20 +71,20 @@ def test_reports_come_newest_first_by_brief_project_and_status(reports: Research
     assert reports.latest(9, "p", "DONE") == [two]
 
 
-def test_of_two_reports_of_one_moment_the_order_is_always_the_same(reports: ResearchRunRepository) -> None:
+def test_of_two_reports_of_one_moment_the_order_is_always_the_same(reports: ResearchTables) -> None:
     for run_id in ("b", "a", "B", "é", "z"):
         reports.put(replace(ROW, run_id=run_id))
     assert [one.run_id for one in reports.latest(9)] == ["é", "z", "b", "a", "B"]
 
 
-def test_any_text_comes_back_as_it_was(reports: ResearchRunRepository) -> None:
+def test_any_text_comes_back_as_it_was(reports: ResearchTables) -> None:
     odd = '{"t":"\\u0000 ? %s %% \' \\" \u2028 𝄞 שלום \\ud83d \r\n\t"}' + " " * 100_000
     reports.put(replace(ROW, document=odd, project_id="Ω?%s"))
     assert reports.get("run-1") == replace(ROW, document=odd, project_id="Ω?%s")
     assert reports.latest(1, project_id="Ω?%s")[0].document == odd
 
 
-def test_deleted_reports_are_gone_and_the_others_stay(reports: ResearchRunRepository) -> None:
+def test_deleted_reports_are_gone_and_the_others_stay(reports: ResearchTables) -> None:
     for number in (1, 2, 3):
         reports.put(row(number))
     reports.delete(["run-1", "run-3", "nowhere"])

@@ -1,4 +1,4 @@
-"""What every store of runs must do (`domain/run_store.py`), whichever database is behind it.
+"""What every store of runs must do (`store/runs.py`), whichever database is behind it.
 
 A store joins by a fixture parameter: something that opens stores on one place, as often as asked, and can damage what
 is stored there as somebody with the file in hand could.
@@ -20,12 +20,10 @@ import pytest
 from citewell.database.postgres import PostgresSessions
 from citewell.domain.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
 from citewell.domain.events import Entry, RunEvent
-from citewell.domain.run_store import RunChoice, RunMark, RunStore
 from citewell.domain.runs import RunSummary
-from citewell.recording.log import verify_chain
-from citewell.recording.owners import lease_from, new_token, this_process
-from citewell.recording.postgres_store import PACKAGE, PostgresRuns
-from citewell.recording.store import SqliteRuns
+from citewell.store.leases import lease_from, new_token, this_process
+from citewell.store.log import verify_chain
+from citewell.store.runs import POSTGRES_SCRIPTS, PostgresRuns, RunChoice, RunMark, RunStore, SqliteRuns
 from support.postgres import Postgres
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
@@ -109,7 +107,7 @@ class PostgresPlace:
 
     def open(self) -> PostgresRuns:
         jumping = lambda: time.time() + self._clock.jumped.total_seconds()  # noqa: E731
-        store = PostgresRuns(PostgresSessions(self._url, PACKAGE, wall=jumping), self._clock)
+        store = PostgresRuns(PostgresSessions(self._url, POSTGRES_SCRIPTS, wall=jumping), self._clock)
         self._opened.append(store)
         return store
 

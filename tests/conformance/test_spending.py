@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.run_store import RunStore
 from citewell.parts import SystemClock
-from citewell.recording.opening import open_runs, spending_beside
-from citewell.recording.spending import DaySpending
+from citewell.runs.budget import DaySpending
+from citewell.store.runs import RunStore, open_runs
 
 MONDAY, TUESDAY = "2026-01-05", "2026-01-06"
 
@@ -24,7 +23,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
 
     def opening() -> DaySpending:
         stores.append(open_runs(place, SystemClock()))
-        return spending_beside(stores[-1])
+        return DaySpending(stores[-1].sessions)
 
     yield opening
     for store in stores:

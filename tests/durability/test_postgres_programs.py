@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from citewell.parts import SystemClock
-from citewell.recording.opening import open_runs
+from citewell.store.runs import open_runs
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -415,8 +415,8 @@ from dataclasses import replace
 from pathlib import Path
 from citewell.parts import SystemClock
 from citewell.domain.events import Entry
-from citewell.recording.log import chained
-from citewell.recording.store import SqliteRuns
+from citewell.store.log import chained
+from citewell.store.runs import SqliteRuns
 
 store = SqliteRuns(Path(sys.argv[1]), SystemClock())
 summary, events = store.summary(sys.argv[2]), store.checked_events(sys.argv[2])

@@ -408,9 +408,9 @@ def test_a_run_from_elsewhere_cannot_name_a_folder_that_was_not_added(added: Cit
     (tmp_path / "other" / "x.md").write_text("text of another\n", "utf-8")
     run_id = added.start_note("Halvard.md", dry_run=True)
     added.runs.wait(run_id)
-    from citewell.flows.play import read_start
+    from citewell.runs.records import read_start
 
-    request = read_start(added.runs._events(run_id)[0]).request
+    request = read_start(added.runs.events(run_id)[0]).request
     assert request.note is not None
     forged = replace(request, note=replace(request.note, root=str(tmp_path / "other"), path="x.md", dry_run=False))
     forged_id = added.runs.start(forged)

@@ -14,6 +14,7 @@ import pytest
 from citewell.domain.policy import NotPermitted, Permission
 from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.flows.egress import egress_of
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -141,7 +142,7 @@ def test_without_a_provider_nothing_leaves(opened: OpenEngine, vault: Path, net:
     result = engine.note("Light.md", depth="deep")
     assert net.origin.asked == []
     assert "http" not in section_of(vault / "Light.md")
-    assert engine.runs.egress(result.run_id or "").entries == ()
+    assert egress_of(engine.runs.events(result.run_id or "")).entries == ()
 
 
 # What leaves

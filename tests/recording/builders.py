@@ -16,8 +16,8 @@ from citewell.domain.evidence import EvidenceRow, Signal
 from citewell.domain.packs import Coverage, ResearchPack
 from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
 from citewell.domain.runs import FlowLedger, RunMetrics, RunRequest, RunResult
-from citewell.recording.log import LOG_SCHEMA, chained
-from citewell.recording.trace import write_trace
+from citewell.runs.trace import write_trace
+from citewell.store.log import LOG_SCHEMA, chained
 
 RUN_ID = "20260101T120000-0badc0de"
 HASH = "ab" * 32

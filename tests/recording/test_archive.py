@@ -14,16 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.domain.errors import BadInput, CitewellError, NotFound, WorkFailed
-from citewell.recording import archive as archives
-from citewell.recording.archive import export_run, import_run
-from citewell.recording.folders import MARKER
-from citewell.recording.trace import read_trace, write_trace
+from citewell.runs import archive as archives
+from citewell.runs.archive import export_run, import_run
+from citewell.runs.document import MARKER
+from citewell.runs.trace import read_trace, write_trace
 from recording.builders import REJECTED, RUN_ID, events, plan, rejected, run_id, write
 
 
 @pytest.fixture
 def exported(tmp_path: Path) -> Path:
-    return export_run(write(tmp_path), tmp_path / "run.zip")
+    export_run(write(tmp_path), tmp_path / "run.zip")
+    return tmp_path / "run.zip"
 
 
 def rebuilt(source: Path, change: Callable[[zipfile.ZipInfo, bytes], tuple[zipfile.ZipInfo, bytes] | None]) -> bytes:
@@ -67,9 +68,9 @@ def test_the_same_trace_gives_the_same_bytes(tmp_path: Path) -> None:
     first = export_run(write(tmp_path / "a"), tmp_path / "a.zip")
     os.utime(tmp_path / "a" / "research-runs" / RUN_ID / "run.md", (0, 0))
     second = export_run(write(tmp_path / "b"), tmp_path / "b.zip")
-    assert first.read_bytes() == second.read_bytes()
-    assert stat.S_IMODE(first.stat().st_mode) == 0o600
-    with zipfile.ZipFile(first) as archive:
+    assert first == second == (tmp_path / "a.zip").read_bytes()
+    assert stat.S_IMODE((tmp_path / "a.zip").stat().st_mode) == 0o600
+    with zipfile.ZipFile(io.BytesIO(first)) as archive:
         assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
@@ -81,7 +82,7 @@ def test_importing_writes_nothing(tmp_path: Path, exported: Path) -> None:
 
 def test_an_export_never_overwrites_another_file(tmp_path: Path, exported: Path) -> None:
     folder = tmp_path / "research-runs" / RUN_ID
-    assert export_run(folder, exported) == exported  # the same bytes: nothing to do
+    assert export_run(folder, exported) == exported.read_bytes()  # the same bytes: nothing to do
     (tmp_path / "mine.zip").write_text("mine")
     (tmp_path / "link.zip").symlink_to(tmp_path / "missing.zip")
     for name in ("mine.zip", "link.zip"):
@@ -202,7 +203,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def archive_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     root = tmp_path_factory.mktemp("archive")
-    return export_run(write(root), root / "run.zip").read_bytes()
+    return export_run(write(root), root / "run.zip")
 
 
 @given(data=st.data())

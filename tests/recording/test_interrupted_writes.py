@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from citewell.domain.errors import NotFound
-from citewell.recording.retention import prune_traces
-from citewell.recording.trace import read_trace
+from citewell.runs.prune import prune_traces
+from citewell.runs.trace import read_trace
 from recording.builders import RUN_ID, listing, run_id, write
 from recording.writer import DONE, FULL
 

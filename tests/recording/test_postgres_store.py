@@ -20,10 +20,10 @@ from citewell.domain.errors import StoreUnusable, Unavailable
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.runs import RunSummary
 from citewell.parts import SystemClock
-from citewell.recording.log import chained
-from citewell.recording.owners import lease_from, moved, new_token
-from citewell.recording.poller import RunPoller
-from citewell.recording.postgres_store import PACKAGE, PostgresRuns
+from citewell.runs.watch import RunPoller
+from citewell.store.leases import lease_from, moved, new_token
+from citewell.store.log import chained
+from citewell.store.runs import POSTGRES_SCRIPTS, PostgresRuns
 from support.postgres import PASSWORD, Postgres
 from support.processes import wait_for
 
@@ -32,7 +32,7 @@ RUN = "20260101T000000-00000001"
 
 
 def open_store(url: str, patience: float = 30.0) -> PostgresRuns:
-    return PostgresRuns(PostgresSessions(url, PACKAGE, patience), SystemClock())
+    return PostgresRuns(PostgresSessions(url, POSTGRES_SCRIPTS, patience), SystemClock())
 
 
 def summary(run_id: str = RUN) -> RunSummary:
@@ -286,7 +286,7 @@ def test_machines_whose_clocks_differ_agree_on_when_a_lease_has_run_out(url: str
         def now(self) -> str:
             return moved(super().now(), -3600.0)
 
-    behind = PostgresRuns(PostgresSessions(url, PACKAGE, wall=lambda: time.time() - 3600.0), SlowClock())
+    behind = PostgresRuns(PostgresSessions(url, POSTGRES_SCRIPTS, wall=lambda: time.time() - 3600.0), SlowClock())
     try:
         token = new_token()
         behind.create(summary(), opening(), token, lease_from(SlowClock().now()))
@@ -344,8 +344,8 @@ def test_the_log_is_append_only_for_others_too(postgres: Postgres, url: str, sto
 
 def test_the_statements_of_both_databases_are_the_same() -> None:
     """A question mark is a value and nothing else: statements are handed to both databases with it."""
-    import citewell.recording.research_tables as reports
-    import citewell.recording.run_tables as runs
+    import citewell.store.reports as reports
+    import citewell.store.runs as runs
 
     for module in (runs, reports):
         with open(str(module.__file__), encoding="utf-8") as file:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from citewell.recording.redaction import Redactor, is_credential
 from citewell.text.masking import MASK, Masker
+from citewell.text.redaction import Redactor, is_credential
 
 SECRET = "hunter2-Ünïcode/+=&?"
 QUOTED = quote(SECRET, safe="")
 IN_BASE64 = base64.b64encode(SECRET.encode()).decode()
-REDACTOR = Redactor(Masker([SECRET, "pg-pass-1234", "short"]), Path("/home/ann/My Vault"))
+REDACTOR = Redactor(Masker([SECRET, "pg-pass-1234", "short"]), "/home/ann/My Vault")
 
 
 def dots(value: str | bytes) -> str:
@@ -101,14 +101,14 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def test_the_password_of_a_secret_address_is_a_secret_too() -> None:
-    redactor = Redactor(Masker(["postgresql://ann:p%40ssw0rd@db/citewell"]), Path("/data"))
+    redactor = Redactor(Masker(["postgresql://ann:p%40ssw0rd@db/citewell"]), "/data")
     assert redactor.redact('user "ann" gave p@ssw0rd or p%40ssw0rd') == 'user "ann" gave •••••••• or ••••••••••'
 
 
 def test_a_workspace_behind_a_link_is_known_by_both_names(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    redactor = Redactor(Masker([]), tmp_path / "link")
+    redactor = Redactor(Masker([]), str(tmp_path / "link"), str(tmp_path / "real"))
     assert redactor.redact(f"{tmp_path}/link/a.md and {tmp_path}/real/b.md") == "a.md and b.md"
 
 
@@ -121,7 +121,7 @@ WORDS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=6
 @given(secret=WORDS, before=st.text(), after=st.text())
 def test_a_known_secret_never_survives(secret: str, before: str, after: str) -> None:
     assume(secret not in "[path]")
-    redactor = Redactor(Masker([secret]), Path("/data"))
+    redactor = Redactor(Masker([secret]), "/data")
     for spelling in (secret, quote(secret, safe=""), json.dumps(secret)):
         shown = redactor.redact(f"{before} {spelling} {after}")
         assert secret not in shown.replace(MASK, "\n")
@@ -136,7 +136,7 @@ NAMES = st.text(st.characters(categories=["L", "N"], include_characters="._-"), 
 @given(parts=st.lists(NAMES, min_size=1, max_size=5))
 def test_an_absolute_path_never_survives_and_its_relative_one_does(parts: list[str]) -> None:
     relative = "/".join(parts)
-    redactor = Redactor(Masker([]), Path("/data/ws"))
+    redactor = Redactor(Masker([]), "/data/ws")
     assert redactor.redact(f"open /elsewhere/{relative} failed") == "open [path] failed"
     assert redactor.redact(f"open '/elsewhere/{relative}'") == "open '[path]'"
     assert redactor.redact(f"open /data/ws/{relative} failed") == f"open {relative} failed"
@@ -198,7 +198,7 @@ JSON = st.recursive(
 @given(value=JSON, secret=WORDS)
 def test_no_nested_value_keeps_a_credential(value: object, secret: str) -> None:
     assume(secret not in "[path]")
-    redactor = Redactor(Masker([secret]), Path("/data"))
+    redactor = Redactor(Masker([secret]), "/data")
     shown = redactor.redact_value({"deep": [value, {"token": secret, "text": f"a {secret} b"}]})
     assert shown["deep"][1] == {"token": dots(secret), "text": f"a {dots(secret)} b"}
 

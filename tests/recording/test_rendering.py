@@ -18,12 +18,11 @@ from citewell.domain.answers import Contradiction
 from citewell.domain.events import Entry
 from citewell.domain.notes import NoteTopic
 from citewell.domain.runs import Failure, RunResult
-from citewell.recording.log import chained
-from citewell.recording.markdown import code, escape, fence, wikilink
 from citewell.recording.rendering import render_markdown
 from citewell.recording.timeline import decision_in_words
-from citewell.recording.trace import read_trace, write_trace
-from recording.builders import events, plan, result
+from citewell.store.log import chained
+from citewell.text.markdown import code, escape, fence, wikilink
+from recording.builders import events, result
 
 HEADINGS = {
     "Question",
@@ -166,15 +165,6 @@ def test_an_escaped_text_is_read_as_it_was_written(text: str) -> None:
 def test_a_fenced_text_cannot_leave_its_fence(text: str) -> None:
     tokens = PARSER.parse(f"# Title\n\n{fence(text)}")
     assert [token.type for token in tokens] == ["heading_open", "inline", "heading_close", "fence"]
-
-
-@given(text=st.text(st.characters(exclude_categories=["Cs"])))
-def test_the_synthesis_input_comes_back_character_by_character(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
-    made = result()
-    folder = write_trace(tmp_path_factory.mktemp("trace"), made, events(made), text, plan())
-    assert read_trace(folder).synthesis_input == text
 
 
 def test_a_note_is_linked_by_its_path(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from citewell.domain.errors import BadInput
-from citewell.recording.folders import MARKER
-from citewell.recording.retention import PruneReport, delete_trace, prune_traces
-from citewell.recording.trace import read_trace
+from citewell.domain.run_reports import PruneSummary
+from citewell.runs.document import MARKER
+from citewell.runs.prune import delete_trace, prune_traces
+from citewell.runs.trace import read_trace
 from recording.builders import RUN_ID, listing, run_id, write
 
 NOW = "2026-06-01T00:00:00Z"
@@ -20,8 +21,12 @@ def never(_: str) -> bool:
     return False
 
 
-def prune(root: Path, *, keep: int = 0, days: int = 180, now: str = NOW) -> PruneReport:
+def prune(root: Path, *, keep: int = 0, days: int = 180, now: str = NOW) -> PruneSummary:
     return prune_traces(root, keep, days, False, now, never)
+
+
+def pruned(kept: int, removed: tuple[str, ...] = (), freed_bytes: int = 0) -> PruneSummary:
+    return PruneSummary(kept, removed, (), (), (), freed_bytes)
 
 
 def write_years(root: Path, *years: int) -> list[str]:
@@ -37,20 +42,20 @@ def test_beyond_the_latest_the_old_ones_go_and_the_young_ones_stay(tmp_path: Pat
     write(tmp_path, run_id(9), at="2026-05-01T12:00:00")
     size = sum(path.stat().st_size for path in (tmp_path / "research-runs" / b).iterdir() if path.name != MARKER)
     report = prune(tmp_path, keep=3)
-    assert report == PruneReport(kept=3, removed=(b, d), freed_bytes=2 * size)
+    assert report == pruned(3, (b, d), 2 * size)
     assert listing(tmp_path) == sorted([a, c, run_id(9)])
-    assert prune(tmp_path, keep=0) == PruneReport(kept=2, removed=(a,), freed_bytes=size)
-    assert prune(tmp_path, keep=0) == PruneReport(kept=2)
+    assert prune(tmp_path, keep=0) == pruned(2, (a,), size)
+    assert prune(tmp_path, keep=0) == pruned(2)
 
 
 def test_a_count_alone_removes_nothing_that_is_young(tmp_path: Path) -> None:
     write_years(tmp_path, 2026, 2026, 2026)
-    assert prune(tmp_path, keep=1) == PruneReport(kept=3)
+    assert prune(tmp_path, keep=1) == pruned(3)
 
 
 def test_keep_all_removes_nothing(tmp_path: Path) -> None:
     names = write_years(tmp_path, 2001, 2002)
-    assert prune_traces(tmp_path, 0, 0, True, NOW, never) == PruneReport(kept=2)
+    assert prune_traces(tmp_path, 0, 0, True, NOW, never) == pruned(2)
     assert listing(tmp_path) == names
 
 
@@ -136,7 +141,7 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
 
 
 def test_pruning_where_there_are_no_traces_does_nothing(tmp_path: Path) -> None:
-    assert prune(tmp_path) == PruneReport(kept=0)
+    assert prune(tmp_path) == pruned(0)
     assert list(tmp_path.iterdir()) == []
 
 

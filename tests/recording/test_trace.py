@@ -18,10 +18,9 @@ import pytest
 from citewell.domain.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
 from citewell.domain.events import Entry
 from citewell.domain.runs import Failure
-from citewell.recording.folders import FILES, MARKER
-from citewell.recording.log import verify_chain
-from citewell.recording.trace import read_trace, trace_folder, write_trace
-from citewell.recording.trace_document import TRACE_SCHEMA
+from citewell.runs.document import FILES, MARKER, TRACE_SCHEMA
+from citewell.runs.trace import read_trace, trace_folder, write_trace
+from citewell.store.log import verify_chain
 from recording.builders import (
     REJECTED,
     RUN_ID,
@@ -41,15 +40,18 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     folder = write_trace(tmp_path, made, events(made), SYNTHESIS_INPUT, plan())
     trace = read_trace(folder)
     assert folder == tmp_path / "research-runs" / RUN_ID
-    assert (trace.run_id, trace.planner_output, trace.synthesis_input) == (RUN_ID, None, SYNTHESIS_INPUT)
+    assert (trace.run_id, sorted(trace.files)) == (RUN_ID, [MARKER, *FILES])
+    assert SYNTHESIS_INPUT in trace.files["synthesis-input.md"].decode()
     assert trace.events == tuple(events(made))
     document = trace.document
     assert (document.schema_version, document.surface, document.question) == (TRACE_SCHEMA, "cli", made.question)
-    assert (document.pack, document.flow, document.failure) == (made.pack, made.flow, None)
-    assert (document.started_at, document.completed_at) == ("2026-01-01T12:00:00.000Z", "2026-01-01T12:00:00.250Z")
+    whole = json.loads(trace.files["run.json"])
+    assert (document.pack, whole["failure"]) == (made.pack, None)
+    assert msgspec.convert(whole["flow"], type(made.flow)) == made.flow
+    assert (whole["started_at"], whole["completed_at"]) == ("2026-01-01T12:00:00.000Z", "2026-01-01T12:00:00.250Z")
     assert (document.synthesis.answer, document.synthesis.citations) == (made.answer, made.citations)
-    assert document.chat_continuity.pinned_evidence_keys == ("note:vault/tides",)
-    assert document.metrics.artifact_bytes == sum(artifact.bytes for artifact in document.artifacts)
+    assert document.chat_continuity["pinned_evidence_keys"] == ["note:vault/tides"]
+    assert whole["metrics"]["artifact_bytes"] == sum(artifact["bytes"] for artifact in whole["artifacts"])
 
 
 def test_the_marker_names_the_hash_and_the_size_of_every_other_file(tmp_path: Path) -> None:
@@ -152,9 +154,9 @@ def test_failed_and_cancelled_runs_leave_a_valid_partial_trace(tmp_path: Path) -
         pack=None,
     )
     trace = read_trace(write_trace(tmp_path, made, events(made), "", None))
-    assert (trace.planner_output, trace.document.pack, trace.synthesis_input) == (None, None, "")
-    assert trace.document.failure == made.failure
-    assert "The corpus is locked." in trace.markdown
+    assert trace.document.pack is None
+    assert json.loads(trace.files["run.json"])["failure"] == msgspec.to_builtins(made.failure)
+    assert b"The corpus is locked." in trace.files["run.md"]
 
 
 def test_a_rejected_answer_is_in_the_trace_only_as_rejected(tmp_path: Path) -> None:
@@ -164,9 +166,10 @@ def test_a_rejected_answer_is_in_the_trace_only_as_rejected(tmp_path: Path) -> N
     synthesis = trace.document.synthesis
     assert (synthesis.answer, synthesis.is_rejected) == ("", True)
     assert synthesis.rejected_answer == "Tides are made of <b>cheese</b>."
-    assert "## Answer" not in trace.markdown
-    assert "## Rejected answer\n\n**Rejected by verification" in trace.markdown
-    assert "`quotes_exact` (sentence 1)" in trace.markdown
+    markdown = trace.files["run.md"].decode()
+    assert "## Answer" not in markdown
+    assert "## Rejected answer\n\n**Rejected by verification" in markdown
+    assert "`quotes_exact` (sentence 1)" in markdown
 
 
 def test_a_rejected_answer_that_a_model_wrote_is_taken_from_the_record(tmp_path: Path) -> None:
@@ -326,7 +329,7 @@ def test_a_folder_of_traces_that_is_a_link_or_a_file_is_refused(tmp_path: Path) 
 DIGEST = """
 import hashlib
 from recording.builders import SYNTHESIS_INPUT, events, plan, result
-from citewell.recording.trace import trace_files
+from citewell.runs.document import trace_files
 files = trace_files(result(), events(result()), SYNTHESIS_INPUT, plan())
 print(hashlib.sha256(b"".join(files[name] for name in sorted(files))).hexdigest())
 """

@@ -22,8 +22,8 @@ from typing import Any
 
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.runs import RunSummary
-from citewell.recording.store import SqliteRuns
 from citewell.runs.journal import Call
+from citewell.store.runs import SqliteRuns
 from runner.fan_out import QUESTION, WatchedEngine, open_fan_out
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -129,7 +129,7 @@ def main() -> None:
     """Fork a process for every line of stdin, and say how it ended."""
     data = Path(sys.argv[1])
     import citewell.flows.effects
-    import citewell.runner.service  # noqa: F401  imported here once, so that no fork has to
+    import citewell.runs.service  # noqa: F401  imported here once, so that no fork has to
 
     for line in sys.stdin:
         child = os.fork()

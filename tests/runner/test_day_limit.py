@@ -17,6 +17,7 @@ from citewell.domain.decisions import CostLimitReached
 from citewell.domain.errors import BadInput
 from citewell.domain.summaries import SummaryReport
 from citewell.engine import Citewell
+from citewell.flows.egress import egress_of
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says, silent
 from support.model_server import ScriptedModelServer
@@ -107,7 +108,7 @@ def test_the_run_says_which_limit_it_is_and_when_it_starts_again(
     assert "starts again at 00:00 UTC on " in told
     assert model.requests == []
     # Nothing left, and replaying asks neither the model nor the day.
-    assert engine.runs.egress(run_id).entries == ()
+    assert egress_of(engine.runs.events(run_id)).entries == ()
     engine.close()
     assert opened(limit=0.0).runs.replay(run_id).identical
 

@@ -12,9 +12,7 @@ import pytest
 from citewell.domain.errors import WorkFailed
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.runs import Budget, Control, Failure, StageSeconds
-from citewell.flows.play import opening_entry
 from citewell.flows.profiles import PROFILES
-from citewell.recording.log import MemoryLog
 from citewell.runs.execute import Driver, Perform, performing
 from citewell.runs.journal import (
     FINISH_GRACE_SECONDS,
@@ -28,6 +26,8 @@ from citewell.runs.journal import (
     Waiting,
     step,
 )
+from citewell.runs.records import opening_entry
+from citewell.store.log import RunLog
 from runner.plays import request
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -76,7 +76,7 @@ class Toy:
     def __init__(self, flow: ToyFlow, recorded: Sequence[RunEvent] = (), budget: Budget = BUDGET) -> None:
         self.seconds = 0.0
         self.trail: Trail = []
-        self.log = MemoryLog("toy", list(recorded))
+        self.log = RunLog("toy", list(recorded))
         if not recorded:
             self.log.append([opening_entry(request())], AT)
         self.run = Run("toy", request(), budget, self.log.events(), lambda: self.seconds)
@@ -292,7 +292,7 @@ class NoTime:
         return 0.0
 
 
-def executed(flow: ToyFlow, log: MemoryLog, perform: Perform) -> tuple[Run, Trail]:
+def executed(flow: ToyFlow, log: RunLog, perform: Perform) -> tuple[Run, Trail]:
     trail: Trail = []
     run = Run("toy", request(), BUDGET, log.events(), NoTime().monotonic)
     run.start(flow(run, trail))
@@ -300,13 +300,13 @@ def executed(flow: ToyFlow, log: MemoryLog, perform: Perform) -> tuple[Run, Trai
     return run, trail
 
 
-async def _driven(run: Run, log: MemoryLog, perform: Perform) -> None:
+async def _driven(run: Run, log: RunLog, perform: Perform) -> None:
     async with asyncio.timeout(30):
-        await Driver(run, log, perform, NoTime()).drive(NothingShown())
+        await Driver(run, log.append, perform, NoTime()).drive(NothingShown())
 
 
-def recorded_whole() -> tuple[MemoryLog, Trail, World]:
-    log, world = MemoryLog("toy"), World()
+def recorded_whole() -> tuple[RunLog, Trail, World]:
+    log, world = RunLog("toy"), World()
     log.append([opening_entry(request())], AT)
     _, trail = executed(one_of_each, log, performing(world))
     return log, trail, world
@@ -330,13 +330,28 @@ def test_a_run_cut_behind_any_entry_goes_on_to_the_same_end_without_repeating_an
     log, trail, _ = recorded_whole()
     events = log.events()
     for cut in range(1, len(events) + 1):
-        kept, world = MemoryLog("toy", events[:cut]), World()
+        kept, world = RunLog("toy", events[:cut]), World()
         done = sum(event.kind == "observation_recorded" for event in events[:cut])
         run, again = executed(one_of_each, kept, performing(world))
         assert (run.stop_reason, sorted(again)) == ("enough_evidence", sorted(trail)), f"cut behind entry {cut}"
         assert len(world.performed) == 5 - done, f"cut behind entry {cut}"
         assert again[:done] == trail[:done], f"cut behind entry {cut}"
         assert replayed(one_of_each, kept.events())[1] == again, f"cut behind entry {cut}"
+
+
+def test_a_recorded_value_that_no_longer_fits_its_type_is_refused_as_another_outcome() -> None:
+    toy = Toy(both).gives("look", "lamp", "1").gives("look", "oil", "2").gives("write", "lamp: 1", "done")
+    events = toy.log.events()
+    at = next(event.sequence for event in events if event.kind == "observation_recorded")
+    events[at] = replace(events[at], body={**events[at].body, "observation": {"value": {"of": "another version"}}})
+    told = rf"at entry {at} \(observation_recorded .*this version would have recorded another outcome of look"
+    with pytest.raises(WorkFailed, match=told):
+        replayed(both, events)
+    recorded = Tolerant("toy", events)
+    run = Run("toy", request(), BUDGET, tolerant=recorded)
+    run.start(both(run, []))
+    with pytest.raises(WorkFailed, match=told):
+        recorded.play(run)
 
 
 def test_a_program_that_asks_for_something_else_is_refused_by_name() -> None:
@@ -492,7 +507,7 @@ def test_whatever_a_call_raises_is_an_outcome() -> None:
     async def breaks(call: Call, on_text: Callable[[str], None]) -> Any:
         raise ZeroDivisionError("a fault of theirs")
 
-    log = MemoryLog("toy")
+    log = RunLog("toy")
     log.append([opening_entry(request())], AT)
     _, trail = executed(one_of_each, log, breaks)
     assert trail == [f"{one} failed: ZeroDivisionError" for one in ("think", "look", "weigh", "write", "keep")]

@@ -10,9 +10,10 @@ import pytest
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.flows.play import replay
-from citewell.recording.log import MemoryLog
+from citewell.flows.play import begin
+from citewell.runs.records import replay
 from citewell.settings import Settings
+from citewell.store.log import RunLog
 from runner.scripted_runs import (
     GOOD,
     QUESTION,
@@ -82,14 +83,14 @@ def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_c
     paid = [n for n, event in enumerate(events) if event.body.get("answers") in asks]
     assert len(paid) == 2
     for cut in range(1, len(events)):
-        log = MemoryLog(result.run_id, events[:cut])
+        log = RunLog(result.run_id, events[:cut])
         with ScriptedModelServer(plans("{}")) as server:
             engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
             again = drive(log, engine.effects(None), engine.clock, is_resumed=True)
             engine.close()
         assert again.answer == result.answer, f"cut behind entry {cut}"
         assert len(server.requests) == len([n for n in paid if n >= cut]), f"cut behind entry {cut}"
-        assert replay(log.events()) == again
+        assert replay(log.events(), begin) == (again, ())
 
 
 def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench: Bench) -> None:

@@ -21,17 +21,17 @@ from citewell.domain.errors import BadInput, CitewellError, LeaseLost, StoreFull
 from citewell.domain.events import Entry, RunEvent, RunResumed
 from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
-from citewell.domain.run_store import RunStore
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
 from citewell.engine import Citewell
 from citewell.flows.display import Display
-from citewell.flows.play import begin, opening_entry, replay
-from citewell.recording.log import MemoryLog
-from citewell.recording.owners import new_token, this_process
-from citewell.recording.store import SqliteRuns
+from citewell.flows.play import begin
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import Call
+from citewell.runs.records import finish_entry, opening_entry, replay
 from citewell.settings import Settings
+from citewell.store.leases import new_token, this_process
+from citewell.store.log import RunLog
+from citewell.store.runs import RunStore, SqliteRuns
 from citewell.version import __version__
 from conftest import sqlite_runs
 from runner.plays import request
@@ -180,22 +180,22 @@ def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeati
     recorded_io = [event for event in events if event.kind == "observation_recorded" and event.body["kind"] == "io"]
     for cut in range(1, len(events)):
         kept = events[:cut]
-        log = MemoryLog(result.run_id, kept)
+        log = RunLog(result.run_id, kept)
         performed.clear()
         again = drive(log, counting(corpus.effects(None)), corpus.clock, is_resumed=True)
         assert without_time(again) == without_time(result), f"cut behind entry {cut}"
         before = [event for event in kept if event in recorded_io]
         assert len(performed) == len(recorded_io) - len(before), f"cut behind entry {cut}"
-        assert replay(log.events()) == again
+        assert replay(log.events(), begin) == (again, ())
 
 
-def drive(log: MemoryLog, perform: Perform, clock: Clock, *, is_resumed: bool = False) -> RunResult:
+def drive(log: RunLog, perform: Perform, clock: Clock, *, is_resumed: bool = False) -> RunResult:
     """Execute a log to its end."""
     return asyncio.run(driven(log, perform, clock, is_resumed=is_resumed))
 
 
 async def driven(
-    log: MemoryLog,
+    log: RunLog,
     perform: Perform,
     clock: Clock,
     *,
@@ -203,17 +203,17 @@ async def driven(
     on_driver: Callable[[Driver], None] = lambda driver: None,
 ) -> RunResult:
     play = begin(log.events(), clock.monotonic)
-    driver = Driver(play.run, log, perform, clock)
+    driver = Driver(play.run, log.append, perform, clock)
     on_driver(driver)
     display = Display(play.run, play.found, driver.wake, driver.in_thread)
     await driver.drive(display, [Entry.of(RunResumed(__version__))] if is_resumed else [])
-    log.append([*display.settle(), *play.run.take_entries(), play.finish_entry()], clock.now())
+    log.append([*display.settle(), *play.run.take_entries(), finish_entry(play.result)], clock.now())
     return play.result
 
 
-def begun(run_id: str, wanted: RunRequest) -> MemoryLog:
+def begun(run_id: str, wanted: RunRequest) -> RunLog:
     """A log in which a run has only been asked for."""
-    log = MemoryLog(run_id)
+    log = RunLog(run_id)
     log.append([opening_entry(wanted)], "2026-01-01T00:00:00.000Z")
     return log
 
@@ -340,7 +340,7 @@ class RealTime:
         return time.monotonic()
 
 
-def replay_of(log: MemoryLog) -> RunResult:
+def replay_of(log: RunLog) -> RunResult:
     return begin(log.events()).result
 
 

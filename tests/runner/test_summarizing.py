@@ -11,7 +11,7 @@ from citewell.domain.errors import BadInput, Conflict, NotFound
 from citewell.domain.runs import ModelUse
 from citewell.domain.summaries import SummaryReport
 from citewell.engine import Citewell
-from citewell.runner.summarizing import SummaryModel, summarize_documents
+from citewell.flows.summaries import SummaryModel, summarize_documents
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from runner.test_runs import ask

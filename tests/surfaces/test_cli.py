@@ -16,7 +16,7 @@ import pytest
 
 from citewell.database.sqlite import connect
 from citewell.parts import SystemClock
-from citewell.recording.store import SqliteRuns
+from citewell.store.runs import SqliteRuns
 from citewell.surfaces.schemas import SCHEMA_NAMES, json_schema
 from readers.pdf_bytes import pdf_bytes
 

@@ -20,7 +20,7 @@ _NEVER = (
     *("numpy", "onnxruntime", "tokenizers", "openai", "anthropic", "httpx", "httpx2"),
     *("mcp", "starlette", "fastapi", "uvicorn", "pydantic", "asyncio", "psycopg"),
     *("markdown_it", "lxml", "bs4", "trafilatura", "pypdfium2", "yaml", "rich", "dateparser"),
-    *("citewell.models", "citewell.web", "citewell.readers", "citewell.recording", "citewell.runner"),
+    *("citewell.models", "citewell.web", "citewell.readers", "citewell.recording", "citewell.runs", "citewell.store"),
     *("citewell.synthesis", "citewell.evidence", "citewell.notes", "citewell.reports", "citewell.evals"),
     *("citewell.domain.answers", "citewell.domain.corpus_port", "citewell.packs.build", "citewell.packs.adjustments"),
     *("citewell.text.masking", "citewell.surfaces.mcp", "citewell.surfaces.api"),

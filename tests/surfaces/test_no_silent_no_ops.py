@@ -11,7 +11,7 @@ import pytest
 
 from citewell.domain.errors import BadInput, WorkFailed
 from citewell.engine import Citewell
-from citewell.runner.records import RunRecords
+from citewell.runs.records import RunRecords
 from citewell.settings import (
     Settings,
     load_settings,

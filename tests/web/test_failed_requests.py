@@ -11,6 +11,7 @@ import pytest
 from citewell.domain.run_reports import EgressLedger
 from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.flows.egress import egress_of
 from citewell.settings import Settings
 from support.origin import Page, redirect
 from web.loopback_internet import Internet, loopback_internet
@@ -32,7 +33,7 @@ def run(net: Internet, data: Path, **settings: Any) -> tuple[RunResult, EgressLe
     try:
         result = engine.runs.wait(engine.start(LIT, profile="chat"))
         assert engine.runs.replay(result.run_id).identical
-        return result, engine.runs.egress(result.run_id)
+        return result, egress_of(engine.runs.events(result.run_id))
     finally:
         engine.close()
 
@@ -83,7 +84,7 @@ def test_what_was_refused_before_it_left_counts_no_bytes(internet: Internet, tmp
     inward = "http://museum.example:6379/"
     run_id = engine.start(f"What does {inward} say of the Halvard light?", profile="chat")
     engine.runs.wait(run_id)
-    ledger = engine.runs.egress(run_id)
+    ledger = egress_of(engine.runs.events(run_id))
     engine.close()
     (entry,) = [entry for entry in ledger.entries if entry.purpose == f"read {inward}"]
     assert (entry.outcome, entry.bytes) == ("failed", 0)

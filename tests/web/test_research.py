@@ -11,6 +11,7 @@ import pytest
 from citewell.domain.runs import RunResult
 from citewell.domain.web import WebReport
 from citewell.engine import Citewell
+from citewell.flows.egress import egress_of
 from citewell.settings import Settings
 from support.origin import Page
 from web.loopback_internet import Internet, loopback_internet
@@ -250,7 +251,7 @@ class TestPrivacy:
         with loopback_internet() as net:
             engine = opened(net)
             result = ask(engine, LIT)
-            ledger = engine.runs.egress(result.run_id)
+            ledger = egress_of(engine.runs.events(result.run_id))
             searches = [entry for entry in ledger.entries if entry.kind == "search"]
             pages = [entry for entry in ledger.entries if entry.kind == "page"]
             assert len(searches) == len(net.searched)

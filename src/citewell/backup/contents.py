@@ -19,10 +19,9 @@ import msgspec
 
 from citewell.corpus.store.sqlite import APPLICATION_ID as CORPUS_ID
 from citewell.database.sqlite import Schema, load_schema
-from citewell.recording.folders import ALL_FILES, MARKER, RUN_ID, TRACES
-from citewell.recording.store import APPLICATION_ID as RUNS_ID
-from citewell.recording.trace_contents import MAX_TRACE_BYTES
+from citewell.runs.document import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID, TRACES
 from citewell.settings import FILE_NAME, setting_fields
+from citewell.store.runs import APPLICATION_ID as RUNS_ID
 
 MANIFEST = "manifest.json"
 TRANSCRIPTS = "chat-transcripts"
@@ -50,7 +49,7 @@ class StoredDatabase:
 
 
 CORPUS = StoredDatabase("corpus", "citewell.corpus.store.migrations", CORPUS_ID, "documents")
-RUNS = StoredDatabase("runs", "citewell.recording.migrations", RUNS_ID, "runs")
+RUNS = StoredDatabase("runs", "citewell.store.runs_sqlite", RUNS_ID, "runs")
 PAGES = StoredDatabase("web", "citewell.corpus.store.migrations", CORPUS_ID, "documents")
 # Runs first: what a run cites is kept in the stores before the run is told so, and so it is in the later copies.
 DATABASES = (RUNS, PAGES, CORPUS)

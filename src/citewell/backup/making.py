@@ -34,8 +34,9 @@ from citewell.domain.backups import BACKUP_FORMAT, BackupManifest, BackupMember,
 from citewell.domain.errors import BadInput, CitewellError, NotFound
 from citewell.domain.library import Problem
 from citewell.domain.ports import Clock
-from citewell.recording.folders import TRACES, sync_folder
-from citewell.recording.trace import read_trace
+from citewell.runs.document import TRACES
+from citewell.runs.trace import read_trace
+from citewell.store.disk import sync_folder
 from citewell.version import __version__
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -23,7 +23,8 @@ from citewell.domain.backups import AcceptSettings, RestoreReport
 from citewell.domain.errors import BadInput, Unavailable
 from citewell.domain.library import Problem
 from citewell.domain.ports import Clock
-from citewell.recording.folders import MARKER, TRACES, sync_folder
+from citewell.runs.document import MARKER, TRACES
+from citewell.store.disk import sync_folder
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from citewell.domain.errors import StoreFull, Unavailable
-from citewell.recording.folders import locked
+from citewell.store.disk import locked
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SPARE_BYTES = 10_000_000

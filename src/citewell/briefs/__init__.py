@@ -1,1 +1,1 @@
-"""How a brief becomes a report: planning, copies, credibility, writing, binding. Pure; the runs are in `runner`."""
+"""How a brief becomes a report: planning, copies, credibility, writing, binding. Pure; the runs are in `runs`."""

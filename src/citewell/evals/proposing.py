@@ -25,9 +25,9 @@ from citewell.domain.queries import Filters
 from citewell.domain.runs import RunRequest, RunResult
 from citewell.engine import Citewell
 from citewell.evals.case_files import load_file
-from citewell.recording.archive import import_run
-from citewell.recording.results import finished_event
-from citewell.recording.trace_document import TraceDocument
+from citewell.runs.archive import import_run
+from citewell.runs.document import TraceDocument
+from citewell.store.log import finished_event
 
 TRANSCRIPT_SCHEMA = "chat_transcript.v1"
 _TOP_KEYS = 2
@@ -91,7 +91,7 @@ def _of_trace(document: TraceDocument) -> _Recorded:
         status=document.synthesis.status,
         cited=_unique(one.source_key for one in document.synthesis.citations),
         history=_questions(asked),
-        pinned=asked.conversation.pinned or document.chat_continuity.pinned_evidence_keys,
+        pinned=asked.conversation.pinned or tuple(document.chat_continuity.get("pinned_evidence_keys", ())),
         profile=document.profile,
         pack=document.pack,
         rejected=_turned_away(document.events),

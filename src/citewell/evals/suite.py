@@ -39,7 +39,7 @@ from citewell.evals.assertions import Asked, failures, not_checked
 from citewell.evals.case_files import LoadedFile, LocatedCase
 from citewell.evals.sample import sample_corpus
 from citewell.models.endpoints import EXTRACTIVE
-from citewell.recording.trace import read_trace
+from citewell.runs.trace import read_trace
 from citewell.settings import Settings
 
 _TOP = 3

@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 
 from citewell.domain.answers import CheckedSentence, Citation
 from citewell.exporting.exported import Exportable, ExportedFile
-from citewell.recording.markdown import code, escape, wikilink
+from citewell.text.markdown import code, escape, wikilink
 from citewell.text.table_lines import blocks_of, cells_of, is_row, row_of, rule_under, with_note
 
 

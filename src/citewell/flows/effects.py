@@ -1,7 +1,7 @@
 """The outside of a run, for real: the corpus, the models, the web and the note.
 
 What comes from outside is masked here, before it is recorded and before the flow sees it: content keeps its length
-(`text/masking.py`), errors are redacted in full (`recording/redaction.py`). An address comes from a provider's results
+(`text/masking.py`), errors are redacted in full (`text/redaction.py`). An address comes from a provider's results
 or from the person's own question, never out of a page or a model.
 """
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from citewell.domain.events import RunEvent
 from citewell.domain.run_reports import EgressEntry, EgressLedger, EgressOutcome
-from citewell.flows.play import read_start
+from citewell.runs.records import read_start
 from citewell.text.urls import host_of
 
 _SENDS = {"ask": "model", "search_web": "search", "read_page": "page"}

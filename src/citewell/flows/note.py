@@ -56,7 +56,6 @@ from citewell.notes.topics import extract_topics, nearest_query, query_of, web_q
 from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.strategy import plan_question
 from citewell.readers.written_sections import HEADING
-from citewell.recording.markdown import web_link
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run, Task
 from citewell.synthesis.checking.tokens import content_stems
 from citewell.synthesis.drafting import read_answer
@@ -64,6 +63,7 @@ from citewell.synthesis.injections import injections_in
 from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
 from citewell.synthesis.packing import prepare_synthesis
 from citewell.synthesis.verify import verify
+from citewell.text.markdown import web_link
 from citewell.text.urls import host_of
 
 HITS_A_TOPIC = 8

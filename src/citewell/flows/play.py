@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from citewell.domain.answers import Draft
-from citewell.domain.errors import Conflict, WorkFailed
-from citewell.domain.events import Entry, RunEvent, RunFinished, RunStarted
+from citewell.domain.events import RunEvent
 from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import Control, Failure, RunProfile, RunRequest, RunResult
+from citewell.domain.runs import Failure, RunProfile, RunResult
+from citewell.flows.display import Display
 from citewell.flows.found import Found
 from citewell.flows.local import local
 from citewell.flows.note import note
@@ -18,32 +18,12 @@ from citewell.flows.profiles import PROFILES
 from citewell.flows.report import report
 from citewell.flows.result import flow_of, result_of
 from citewell.flows.web import web
-from citewell.recording.log import LOG_SCHEMA, READABLE_SCHEMAS
-from citewell.runs.journal import Run, Tolerant, digest
-from citewell.version import __version__
+from citewell.runs.execute import Driver
+from citewell.runs.journal import Run, Tolerant
+from citewell.runs.records import read_start
 
 Flow = Callable[[Run, Found], Coroutine[Any, Any, None]]
 FLOWS: Mapping[RunProfile, Flow] = {"local": local, "chat": web, "deep": web, "note": note, "report": report}
-# Raised when a record of the version before can no longer be gone on with.
-RESUME_FORMAT = 4
-
-
-def opening_entry(request: RunRequest, tool_version: str = __version__) -> Entry:
-    """The first entry of every record: all a run depends on beside the corpus."""
-    return Entry.of(RunStarted(LOG_SCHEMA, tool_version, request, RESUME_FORMAT))
-
-
-def read_start(first: RunEvent) -> RunStarted:
-    """The first entry of a record, of whichever version."""
-    form = first.body.get("schema") if first.kind == "run_started" else None
-    if form not in READABLE_SCHEMAS:
-        raise WorkFailed(
-            f"The record of run {first.run_id} has the form {form!r}, which this version cannot read.",
-            fix="Use the version of Citewell that recorded it, or read its run.md.",
-        )
-    started = first.event
-    assert isinstance(started, RunStarted)
-    return started
 
 
 @dataclass(slots=True)
@@ -64,10 +44,9 @@ class Play:
         found = self.found
         return found.prepared.text if found.prepared else "", found.plan, found.draft
 
-    def finish_entry(self) -> Entry:
-        """The end of a run, with its whole result."""
-        result = self.result
-        return Entry.of(RunFinished(result.status, result.stop_reason, digest(result), result))
+    def display(self, driver: Driver) -> Display:
+        """What a person sees of the answer while it is written."""
+        return Display(self.run, self.found, driver.wake, driver.in_thread)
 
     def check(self) -> None:
         """Nothing is cited that was not shown, nothing shown that was not found: a run that breaks this has failed."""
@@ -83,75 +62,13 @@ class Play:
 def begin(
     events: Sequence[RunEvent],
     monotonic: Callable[[], float] | None = None,
+    tolerant: Tolerant | None = None,
     flows: Mapping[RunProfile, Flow] = FLOWS,
 ) -> Play:
-    """A run from its record: played back as far as it goes, every entry checked on the way."""
+    """A run from its record: played back as far as it goes, every entry checked on the way; or today's code over it."""
     started = read_start(events[0])
     request = started.request
-    run, found = Run(events[0].run_id, request, PROFILES[request.profile], events, monotonic), Found()
+    recorded = () if tolerant is not None else events
+    run, found = Run(events[0].run_id, request, PROFILES[request.profile], recorded, monotonic, tolerant), Found()
     run.start(flows[request.profile](run, found))
     return Play(run, found, started.tool_version)
-
-
-def check_resumable(events: Sequence[RunEvent]) -> None:
-    """Refuse to go on with a run that another kind of program recorded."""
-    started = read_start(events[0])
-    if started.resume_format != RESUME_FORMAT:
-        raise Conflict(
-            f"Run {events[0].run_id} was begun by an earlier Citewell ({started.tool_version}), whose unfinished runs "
-            f"{__version__} cannot go on with.",
-            fix="Ask the question again; what the run gathered stays on record.",
-        )
-
-
-def replay(events: Sequence[RunEvent], flows: Mapping[RunProfile, Flow] = FLOWS) -> RunResult:
-    """The result of a finished run, made again from its record alone."""
-    _check_replayable(events)
-    if other := sorted(_versions(events) - {__version__}):
-        raise Conflict(
-            f"The run was recorded by Citewell {', '.join(other)}; this is {__version__}, so an exact replay would "
-            "compare two programs.",
-            fix="Replay with --tolerant to run today's code on the recorded observations.",
-        )
-    play = begin(events, flows=flows)
-    if not play.run.is_over:
-        raise Conflict(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
-    play.check()
-    return play.result
-
-
-def replay_tolerant(
-    events: Sequence[RunEvent], flows: Mapping[RunProfile, Flow] = FLOWS
-) -> tuple[RunResult, tuple[str, ...]]:
-    """Today's code on recorded outcomes: the result it comes to, and where it went another way."""
-    _check_replayable(events)
-    started, recorded = read_start(events[0]), Tolerant(events[0].run_id, events)
-    request = started.request
-    run, found = Run(events[0].run_id, request, PROFILES[request.profile], tolerant=recorded), Found()
-    run.start(flows[request.profile](run, found))
-    recorded.play(run)
-    play = Play(run, found, started.tool_version)
-    play.check()
-    return play.result, tuple(recorded.notes)
-
-
-def _check_replayable(events: Sequence[RunEvent]) -> None:
-    started = read_start(events[0])
-    if started.resume_format != RESUME_FORMAT:
-        raise Conflict(
-            f"Run {events[0].run_id} was recorded by an earlier Citewell ({started.tool_version}), which recorded runs "
-            "in another form: it can be shown, exported and compared, not played back.",
-            fix=f"Ask again and compare: citewell runs diff {events[0].run_id}",
-        )
-
-
-def _versions(events: Sequence[RunEvent]) -> set[str]:
-    """Every version that had a hand in a run."""
-    resumed = {str(event.body.get("tool_version") or "") for event in events if event.kind == "run_resumed"}
-    return {read_start(events[0]).tool_version, *resumed} - {""}
-
-
-def unanswered(events: Sequence[RunEvent], controls: Sequence[Control]) -> list[Control]:
-    """What was asked of a run and never got on its record."""
-    seen = {event.body["observation"]["control"] for event in events if event.body.get("kind") == "control"}
-    return [control for control in dict.fromkeys(controls) if control not in seen]

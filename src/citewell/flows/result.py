@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from citewell.briefs.writing import REPORT_PROMPT
 from citewell.domain.answers import AnswerStatus, CheckedSentence, NearestPassage, Truncation, Verification
 from citewell.domain.briefs import ReportRecord
-from citewell.domain.events import Entry, RunFinished, RunStarted
 from citewell.domain.packs import ResearchPack
 from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
 from citewell.flows.found import Found
-from citewell.runs.journal import Run, digest
+from citewell.runs.journal import Run
 from citewell.synthesis.prompt import PROMPT_VERSION
 from citewell.text.table_lines import is_row, rule_under, struck, with_note
 from citewell.version import __version__
@@ -120,33 +119,6 @@ def _answered_by(run: Run, found: Found) -> _AnsweredBy:
     if calls:
         provider, name = calls[-1].provider, calls[-1].model
     return _AnsweredBy(provider, name, "model", PROMPT_VERSION if found.record is None else REPORT_PROMPT)
-
-
-def cancelled_result(run_id: str, started: RunStarted) -> tuple[list[Entry], RunResult]:
-    """The end of a run whose record this version cannot play back: closed as it is."""
-    request = started.request
-    result = RunResult(
-        run_id=run_id,
-        status="cancelled",
-        question=request.question,
-        profile=request.profile,
-        answer_status="error",
-        answer_warnings=("incomplete",),
-        answer="",
-        truncation=Truncation(request.max_evidence_chars, 0),
-        citations=(),
-        sentences=(),
-        contradictions=(),
-        stop_reason="cancelled",
-        warnings=("incomplete",),
-        provider="citewell",
-        model="extractive",
-        tool="extractive",
-        tool_version=started.tool_version,
-        prompt_version=EXTRACTIVE_VERSION,
-        metrics=RunMetrics(),
-    )
-    return [Entry.of(RunFinished(result.status, result.stop_reason, digest(result), result))], result
 
 
 def run_status(run: Run, found: Found) -> RunStatus:

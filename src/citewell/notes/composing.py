@@ -1,6 +1,6 @@
 """The section as Markdown: findings by topic, what disagrees with the note, notes it does not link to yet. Pure.
 
-Everything that came from a document or a model is escaped (`recording/markdown.py`): it shows as it was written,
+Everything that came from a document or a model is escaped (`text/markdown.py`): it shows as it was written,
 fetches nothing and makes no heading, tag or comment of its own. Links are the engine's: `[[…]]` that lead where they
 say, or Markdown links to the address a source was saved from.
 """
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from citewell.domain.answers import CheckedSentence, Citation
 from citewell.domain.notes import NoteDisagreement, NoteTopic
-from citewell.recording.markdown import escape
 from citewell.synthesis.markup import readable
 from citewell.synthesis.near_duplicates import are_copies, shingles
+from citewell.text.markdown import escape
 
 MAX_RELATED = 3
 _LONGEST_QUOTE = 400

@@ -24,8 +24,8 @@ from citewell.notes.files import NotePlace, check_name, read_note
 from citewell.notes.rewriting import NoteRewriter
 from citewell.notes.sections import NoteFormat, Placed, Written, format_of, own_lines, place_section, without_section
 from citewell.readers.markdown import markdown_document
-from citewell.recording.markdown import escape, web_link, wikilink
 from citewell.text.canonical import canonicalize
+from citewell.text.markdown import escape, web_link, wikilink
 from citewell.text.properties import properties_of
 from citewell.text.urls import canonical_url
 

@@ -13,8 +13,8 @@ from citewell.domain.answers import CheckedSentence, Citation, Draft
 from citewell.domain.events import RunEvent
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.runs import RunResult, StopReason
-from citewell.recording.markdown import code, escape, wikilink
 from citewell.recording.timeline import field_of, listed, timeline
+from citewell.text.markdown import code, escape, wikilink
 from citewell.text.table_lines import blocks_of, cells_of, is_row, row_of, rule_under, struck, with_note
 
 KEY_EVIDENCE_ROWS = 5

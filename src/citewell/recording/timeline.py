@@ -26,7 +26,7 @@ from citewell.domain.events import (
     TraceSaved,
     WarningRaised,
 )
-from citewell.recording.markdown import code, escape
+from citewell.text.markdown import code, escape
 
 
 def timeline(events: Sequence[RunEvent]) -> list[str]:

@@ -10,7 +10,6 @@ from citewell.domain.answers import Citation
 from citewell.domain.briefs import BoundCitation, ReportItem, ReportRecord, ReportStatement, WrittenReport
 from citewell.domain.documents import Span
 from citewell.domain.runs import RunResult, RunStatus
-from citewell.recording.log import canonical_json
 from citewell.reports.identity import attempt_of
 from citewell.reports.models import (
     AcademicLocator,
@@ -36,6 +35,7 @@ from citewell.reports.models import (
     TextSpan,
     WebLocator,
 )
+from citewell.store.log import canonical_json
 
 
 def run_document(result: RunResult, created_at: str) -> ResearchRun:

@@ -12,8 +12,8 @@ import re
 from citewell.domain.briefs import Brief, ReportTask
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import RunRequest
-from citewell.recording.folders import RUN_ID
-from citewell.recording.log import canonical_json
+from citewell.runs.document import RUN_ID
+from citewell.store.log import canonical_json
 
 MAX_ATTEMPTS = 9_999
 _ATTEMPT = re.compile(r"report-[0-9a-f]{16}-([0-9]{1,4})")

@@ -1,6 +1,6 @@
 """Briefs become reports: started under an id that follows from the request, waited for, read, listed.
 
-A run of a brief is a run like any other (`runner/service.py`, profile `report`): recorded, resumable, replayable. What
+A run of a brief is a run like any other (`runs/service.py`, profile `report`): recorded, resumable, replayable. What
 is its own is kept in `research_runs`, one row a run, from the moment it begins.
 """
 
@@ -14,20 +14,20 @@ from typing import Protocol
 from citewell.briefs.strategies import register_strategy
 from citewell.domain.briefs import ReportRecord, ReportTask, StrategyStage
 from citewell.domain.errors import CitewellError, Conflict, NotFound
-from citewell.domain.research_runs import ResearchRow, ResearchRunRepository
 from citewell.domain.runs import TERMINAL, RunRequest, RunResult, RunStatus, Surface
 from citewell.reports.config import ResearchConfig
 from citewell.reports.documents import begun_document, read_text, run_document, stored_text, summary_of
 from citewell.reports.errors import ResearchSynthesisError
 from citewell.reports.identity import attempt_of, brief_id, check_run_id, run_id_of, run_stem
 from citewell.reports.models import ResearchBrief, ResearchRun, ResearchRunList
+from citewell.store.reports import ResearchRow, ResearchTables
 
 CREATED_BY = "citewell"
 _POLL_SECONDS = 0.2
 
 
 class Runs(Protocol):
-    """What is asked of the runs (`runner/service.py`)."""
+    """What is asked of the runs (`runs/service.py`)."""
 
     def start(self, request: RunRequest, *, traced: bool = True, run_id: str | None = None) -> str: ...
 
@@ -52,7 +52,7 @@ class ResearchParts:
     """What the service stands on; `rows` opens the table when it is first needed."""
 
     runs: Callable[[], Runs]
-    rows: Callable[[], ResearchRunRepository]
+    rows: Callable[[], ResearchTables]
     request: MakeRequest
     permit: Permit
     now: Callable[[], str]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -22,14 +23,21 @@ from citewell.domain.decisions import ActionGivenUp
 from citewell.domain.errors import CitewellError
 from citewell.domain.events import Entry
 from citewell.domain.ports import Clock
-from citewell.domain.run_store import RunLog
 from citewell.domain.runs import Control
 from citewell.runs.journal import STAGE_TIMEOUT, Call, Failed, Run
 
 # Performs a call; text that a model writes is told as it comes.
 Perform = Callable[[Call, Callable[[str], None]], Awaitable[Any]]
+# Puts entries on record, all or none, with the moment.
+Append = Callable[[Sequence[Entry], str], object]
 # How long a call that was let go of may take to notice.
 LET_GO_SECONDS = 1.0
+# Blocking calls to the outside, of all runs, at the same time. Far more than run well together: one that hangs keeps
+# its thread after the run has let go of it.
+OUTSIDE_WORKERS = 64
+# Pure work has threads of its own, so that what hangs outside never keeps an answer from being made. Few: they share
+# one interpreter with the loop.
+COMPUTE_WORKERS = 4
 _Result = TypeVar("_Result")
 _log = logging.getLogger("citewell.runner")
 
@@ -75,14 +83,14 @@ class Driver:
     def __init__(
         self,
         run: Run,
-        log: RunLog,
+        append: Append,
         perform: Perform,
         clock: Clock,
         redact: Callable[[str], str] = str,
         threads: Threads | None = None,
     ) -> None:
         self._run = run
-        self._log = log
+        self._append = append
         self._perform = perform
         self._clock = clock
         self._redact = redact
@@ -158,7 +166,7 @@ class Driver:
         if entries:
             _tell(entries)
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._threads.log, self._log.append, list(entries), self._clock.now())
+            await loop.run_in_executor(self._threads.log, self._append, list(entries), self._clock.now())
 
     async def _do(self, call: Call) -> tuple[dict[str, Any], Any]:
         """What came of a call, as it goes on record, and its value."""
@@ -209,3 +217,52 @@ def _tell(entries: Sequence[Entry]) -> None:
 def _failed(code: str, message: str, fix: str = "", details: Any = None) -> dict[str, Any]:
     said = {"code": code, "message": message, "fix": fix, "details": details}
     return {"failed": {name: value for name, value in said.items() if value or name in ("code", "message")}}
+
+
+class RunExecutor:
+    """The thread that executes this process's runs, with an event loop of its own, and the threads of blocking work.
+
+    Runs outlive their callers: whoever starts one may leave, and no caller's event loop ever waits for a run's work.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._outside = ThreadPoolExecutor(OUTSIDE_WORKERS, "citewell-outside")
+        self._work = ThreadPoolExecutor(COMPUTE_WORKERS, "citewell-work")
+        self._log = ThreadPoolExecutor(1, "citewell-log")
+        self.threads = Threads(self._work, self._log)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Have a function called on the loop, soon."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._run, args=(self._loop,), name="citewell-loop", daemon=True)
+                self._thread.start()
+            loop = self._loop
+        loop.call_soon_threadsafe(function)
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.set_default_executor(self._outside)
+        try:
+            loop.run_forever()
+            if tasks := asyncio.all_tasks(loop):
+                for task in tasks:
+                    task.cancel()
+                loop.run_until_complete(asyncio.wait(tasks, timeout=1.0))
+        finally:
+            loop.close()
+
+    def close(self) -> None:
+        """Stop the loop; work that does not end is not waited for."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(timeout=2.0)
+        for pool in (self._outside, self._work, self._log):
+            pool.shutdown(wait=False, cancel_futures=True)

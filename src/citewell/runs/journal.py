@@ -395,7 +395,7 @@ class Run:
             return
         event = self._recorded.popleft()
         if event.kind != entry.kind or event.body != _as_recorded(entry.body):
-            self._diverged = self._diverged or mismatch(self.run_id, event, entry)
+            self._diverged = self._diverged or mismatch(self.run_id, event, _named(entry.kind, entry.body))
             raise self._diverged
 
     def _play_next(self) -> None:
@@ -410,7 +410,15 @@ class Run:
         call = next((one for one in self.open if one.key == event.body["answers"]), None)
         if call is None:
             raise mismatch(self.run_id, event)
-        self._settle(call, outcome, elapsed)
+        self._settle(call, outcome, elapsed, self._recorded_value(call, event))
+
+    def _recorded_value(self, call: Call, event: RunEvent) -> Any:
+        """The value of a recorded outcome, as today's code has it."""
+        outcome = event.body["observation"]
+        try:
+            return msgspec.convert(outcome["value"], call.form) if "value" in outcome else None
+        except msgspec.ValidationError as error:
+            raise mismatch(self.run_id, event, f"another outcome of {call.name} ({error})") from None
 
     def _settle(self, call: Call, outcome: Mapping[str, Any], elapsed: float, value: Any = None) -> None:
         self._tick(elapsed)
@@ -570,7 +578,7 @@ class Tolerant:
             if call is None:
                 run._control(event.body["observation"]["control"], elapsed)
             else:
-                run._settle(call, event.body["observation"], elapsed)
+                run._settle(call, event.body["observation"], elapsed, run._recorded_value(call, event))
 
     def entered(self, stage: Stage) -> float:
         """When the recorded run entered a stage; one that it never entered takes no time."""
@@ -603,9 +611,9 @@ def digest(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(msgspec.to_builtins(value), order="deterministic")).hexdigest()
 
 
-def mismatch(run_id: str, event: RunEvent, wanted: Entry | None = None) -> WorkFailed:
+def mismatch(run_id: str, event: RunEvent, wanted: str = "") -> WorkFailed:
     """The record and today's code disagree."""
-    instead = f"; this version would have recorded {_named(wanted.kind, wanted.body)}" if wanted else ""
+    instead = f"; this version would have recorded {wanted}" if wanted else ""
     return WorkFailed(
         f"Replaying run {run_id} differs from its record at entry {event.sequence} "
         f"({_named(event.kind, event.body)}){instead}.",

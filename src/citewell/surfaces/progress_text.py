@@ -68,8 +68,9 @@ def decision_line(decision: decided.Decision) -> str | None:
             return f"{len(topics)} topics: {' | '.join(one.topic for one in topics)}"
         case decided.TopicSkipped(topic=topic, why=why):
             return f"{topic}: {why}"
-        case decided.NoteWritten(path=path, changed=changed):
-            return f"{path}: {'written' if changed else 'as it was'}"
+        case decided.NoteWritten(path=path, changed=changed, dry_run=dry_run):
+            done = "would change" if dry_run else "written"
+            return f"{path}: {done if changed else 'as it was'}"
         case _:
             return _web_line(decision)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from citewell.domain.errors import BadInput, CitewellError, NotFound
 from citewell.domain.transcripts import ChatTranscript, TranscriptList
-from citewell.recording.folders import disk_errors, sync_folder
+from citewell.store.disk import disk_errors, sync_folder, write_file
 
 TRANSCRIPTS = "chat-transcripts"
 MAX_BYTES = 4_000_000
@@ -30,12 +30,8 @@ def save_transcript(root: Path, transcript: ChatTranscript) -> ChatTranscript:
     with disk_errors("The transcript"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         aside = folder / f".{secrets.token_hex(8)}.new"
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(transcript), indent=1))
-                file.flush()
-                os.fsync(descriptor)
+            write_file(aside, msgspec.json.format(msgspec.json.encode(transcript), indent=1))
             os.replace(aside, place)
         finally:
             aside.unlink(missing_ok=True)

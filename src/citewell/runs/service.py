@@ -1,8 +1,7 @@
 """Runs: started, executed, watched, resumed, taken over and compared.
 
 Executing and watching are two things. `start` hands a run to a task this process owns (or leaves it queued) and
-returns; `follow` renders its log for anyone, in any process, from any point. The result of a finished run is part of
-its record (`runner/records.py`). Except for `follow`, methods block.
+returns; `follow` renders its log for anyone, in any process, from any point. Except for `follow`, methods block.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import asyncio
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,45 +30,29 @@ from citewell.domain.errors import (
 from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, RunResumed, TraceFailed, TraceSaved
 from citewell.domain.packs import ResearchPack
 from citewell.domain.ports import Clock
-from citewell.domain.run_reports import (
-    ControlReport,
-    RunDiff,
-)
-from citewell.domain.run_store import RunLog, RunMark, RunStore
-from citewell.domain.runs import (
-    TERMINAL,
-    Control,
-    RunProfile,
-    RunRequest,
-    RunResult,
-    RunStatus,
-    RunSummary,
-    Surface,
-)
+from citewell.domain.run_reports import ControlReport, RunDiff
+from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary, Surface
 from citewell.domain.type_setup import learn_types
-from citewell.flows.display import Display
-from citewell.flows.play import (
-    FLOWS,
-    Flow,
+from citewell.runs.diff import diff_runs
+from citewell.runs.document import Manifest, TraceDocument
+from citewell.runs.execute import Driver, Perform, RunExecutor
+from citewell.runs.records import (
+    Begin,
     Play,
-    begin,
+    RunRecords,
+    cancelled_result,
     check_resumable,
+    finish_entry,
     opening_entry,
     read_start,
-    unanswered,
+    stored_result,
+    summary_of,
 )
-from citewell.flows.result import cancelled_result
-from citewell.recording.log import MemoryLog
-from citewell.recording.owners import RENEW_SECONDS, lease_from, new_token
-from citewell.recording.poller import RunPoller
-from citewell.recording.results import finished_event, stored_result
-from citewell.recording.stored_log import FailsafeLog, StoredLog
-from citewell.recording.trace import write_trace
-from citewell.recording.trace_document import Manifest, TraceDocument
-from citewell.runner.diff import diff_runs
-from citewell.runner.executor import RunExecutor
-from citewell.runner.records import RunRecords
-from citewell.runs.execute import Driver, Perform
+from citewell.runs.trace import write_trace
+from citewell.runs.watch import RunPoller
+from citewell.store.leases import RENEW_SECONDS, lease_from, new_token
+from citewell.store.log import RunLog
+from citewell.store.runs import RunMark, RunStore
 from citewell.version import __version__
 
 # Runs one process executes at the same time; further ones wait in the queue.
@@ -87,18 +70,15 @@ _RECORD_TYPES = (RunEvent, RunSummary, RunStatus, RunResult, ResearchPack, Trace
 _NOTHING = 2**62
 _Result = TypeVar("_Result")
 
-# What was asked of a run that is gone on with and is to be done: from its log and everything ever asked of it.
-_StillAsked = Callable[[Sequence[RunEvent], Sequence[Control]], list[Control]]
-
 
 @dataclass(slots=True)
 class _Execution:
     """A run this process executes, or is about to."""
 
     run_id: str
+    # Under which it holds the run; a run that leaves no trace has none.
     token: str
     log: RunLog
-    is_stored: bool
     is_resumed: bool = False
     # What was asked of the run before it had a driver.
     asked: list[Control] = field(default_factory=list)
@@ -112,7 +92,8 @@ class _Execution:
 
     @property
     def is_in_memory(self) -> bool:
-        return not self.is_stored or (isinstance(self.log, FailsafeLog) and self.log.failed)
+        """It leaves no trace, or the disk is full."""
+        return not self.log.is_stored
 
     def tell(self, control: Control) -> None:
         """Ask something of the run, on its loop."""
@@ -138,9 +119,8 @@ class RunService(RunRecords):
         effects: Callable[[str | None], Perform],
         clock: Clock,
         data_dir: Path,
+        begin: Begin,
         redact: Callable[[str], str] = str,
-        new_id: Callable[[str], str] | None = None,
-        flows: Mapping[RunProfile, Flow] = FLOWS,
         max_running: int = MAX_RUNNING,
         max_waiting: int | None = None,
         adopts: Sequence[Surface] = (),
@@ -148,10 +128,9 @@ class RunService(RunRecords):
     ) -> None:
         # Runs are executed and read in many threads.
         learn_types((*DECODED_TYPES, *_RECORD_TYPES))
-        super().__init__(store, clock, data_dir, flows)
+        super().__init__(store, clock, data_dir, begin)
         self._effects = effects
         self._redact = redact
-        self._new_id = new_id or _fresh_id
         # Told of every recorded run that has ended, before anybody is told of its end.
         self._on_result = on_result
         self._max_running = max_running
@@ -200,20 +179,17 @@ class RunService(RunRecords):
                 self._starting -= 1
 
     def _start(self, request: RunRequest, *, traced: bool, run_id: str | None) -> str:
-        now = self._clock.now()
-        run_id = run_id or self._new_id(now)
-        opening = opening_entry(request)
+        now, opening = self._clock.now(), opening_entry(request)
+        run_id = run_id or f"{now[:19].replace('-', '').replace(':', '')}-{secrets.token_hex(4)}"
         if not traced:
-            memory = MemoryLog(run_id)
-            memory.append([opening], now)
-            return self._launch(_Execution(run_id, "", memory, is_stored=False))
-        token = new_token()
-        has_room = len(self._running) < self._max_running
+            log = RunLog(run_id)
+            log.append([opening], now)
+            return self._launch(_Execution(run_id, "", log))
+        token, has_room = new_token(), len(self._running) < self._max_running
         summary = RunSummary(
             *(run_id, "running" if has_room else "queued", None, request.profile, request.surface),
             *(request.question, now, now, __version__),
         )
-        log = FailsafeLog(StoredLog(self._store(), run_id, token))
         held = (token, lease_from(now)) if has_room else (None, None)
         try:
             # Before anybody is told of the run: one that is acknowledged can be found again.
@@ -221,29 +197,33 @@ class RunService(RunRecords):
         except StoreFull as error:
             said = f"The run was not begun, because it could not be recorded. {error.message}"
             raise StoreFull(said, fix="Free some disk space, then ask again.") from error
-        return self._launch(_Execution(run_id, token, log, is_stored=True, is_held=has_room))
+        return self._launch(_Execution(run_id, token, self._stored_log(run_id, token), is_held=has_room))
+
+    def _stored_log(self, run_id: str, token: str) -> RunLog:
+        return RunLog(run_id, store=self._store(), token=token)
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted or queued run, without repeating what is on record; the last entry it had."""
-        execution = self._execution(run_id)
-        if execution is not None and execution.is_in_memory:
+        if self._unstored(run_id) is not None:
             raise Conflict(f"Nothing of run {run_id} is recorded.", fix="Ask the question again, with a trace.")
         with self._room():
-            return self._go_on(run_id, lambda events, controls: ["finish"] if finish else [])
+            return self._go_on(run_id, ["finish"] if finish else [])
 
-    def _go_on(self, run_id: str, still_asked: _StillAsked) -> int:
+    def _go_on(self, run_id: str, asked: list[Control] | None = None) -> int:
+        """Go on with a run that nobody executes; None: what was asked of it and is not on its record still holds."""
         store = self._store()
         if store.summary(run_id).status in TERMINAL:
             raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
         events = store.checked_events(run_id)
         check_resumable(events)
-        begin(events, flows=self._flows)  # says now, and not from another thread, where this version went another way
+        self._flow(events)  # says now, and not from another thread, where this version went another way
         token = new_token()
         controls = store.controls(run_id, 0)  # before the run is ours: whatever is asked from then on is for us
         store.acquire(run_id, token, lease_from(self._clock.now()))
-        execution = _Execution(run_id, token, FailsafeLog(StoredLog(store, run_id, token)), is_stored=True)
-        execution.is_resumed = len(events) > 1
-        execution.asked += still_asked(events, [control for _, control in controls])
+        if asked is None:
+            seen = {event.body["observation"]["control"] for event in events if event.body.get("kind") == "control"}
+            asked = [control for control in dict.fromkeys(control for _, control in controls) if control not in seen]
+        execution = _Execution(run_id, token, self._stored_log(run_id, token), is_resumed=len(events) > 1, asked=asked)
         execution.controls_seen = controls[-1][0] if controls else 0
         self._launch(execution)
         return events[-1].sequence
@@ -269,7 +249,7 @@ class RunService(RunRecords):
             if run_id in mine or len(adopted) >= limit or not is_wanted(run_id):
                 continue
             try:
-                self._go_on(run_id, unanswered)
+                self._go_on(run_id)
                 adopted.append(run_id)
             except CitewellError:
                 continue  # another process was faster, or this version cannot go on with it
@@ -289,7 +269,7 @@ class RunService(RunRecords):
             return False
         try:
             if run_id in self._store().claimable(_MOST_CLAIMABLE):
-                self._go_on(run_id, unanswered)
+                self._go_on(run_id)
             return self._store().summary(run_id).status in ("queued", "running")
         except Held:
             return True
@@ -351,6 +331,11 @@ class RunService(RunRecords):
             queued = next((one for one in self._queue if one.run_id == run_id), None)
             return self._running.get(run_id) or queued or self._in_memory.get(run_id)
 
+    def _unstored(self, run_id: str) -> _Execution | None:
+        """A run that is in this process's memory only."""
+        execution = self._execution(run_id)
+        return execution if execution is not None and execution.is_in_memory else None
+
     def _launch(self, execution: _Execution) -> str:
         """Execute now, or once there is room."""
         with self._lock:
@@ -370,78 +355,75 @@ class RunService(RunRecords):
     async def _execute(self, execution: _Execution) -> None:
         execution.is_begun = True
         try:
-            result = await self._driven(execution)
-            execution.result.set_result(result)
+            execution.result.set_result(await self._driven(execution))
         except asyncio.CancelledError:
             await asyncio.shield(self._in_log_thread(self._left, execution))
             message = f"Run {execution.run_id} was interrupted."
             fix = f"Go on with 'citewell runs resume {execution.run_id}'."
             execution.result.set_exception(Interrupted(message, fix=fix, run_id=execution.run_id))
         except Exception as error:  # noqa: BLE001  the boundary of a run: whoever waits for it is told
+            if isinstance(error, CitewellError) and not isinstance(error, LeaseLost):
+                with self._lock:
+                    self._failures[execution.run_id] = error
+                    while len(self._failures) > _KEPT_IN_MEMORY:
+                        self._failures.popitem(last=False)
             if not isinstance(error, LeaseLost):
-                self._remember(execution.run_id, error)
                 await self._in_log_thread(self._left, execution)
             execution.result.set_exception(error)
         finally:
             self._ended(execution)
 
     async def _driven(self, execution: _Execution) -> RunResult:
-        loop = asyncio.get_running_loop()
-        leave = self._poller.watch(
-            execution.run_id, lambda mark: self._on_change(execution, mark, loop), is_stored=execution.is_stored
-        )
+        loop, run_id = asyncio.get_running_loop(), execution.run_id
+
+        def on_change(mark: RunMark | None) -> None:
+            """On the poller's thread: hand on what was asked of the run."""
+            if mark is None or mark.last_control <= execution.controls_seen or execution.driver is None:
+                return
+            for number, control in self._store().controls(run_id, execution.controls_seen):
+                execution.controls_seen = number
+                loop.call_soon_threadsafe(execution.driver.tell, control)
+
+        leave = self._poller.watch(run_id, on_change, is_stored=bool(execution.token))
         try:
-            if not await self._is_acquired(execution):
-                async with aclosing(self.follow(execution.run_id)) as events_of_another:
-                    async for _ in events_of_another:
-                        pass
-                return await self._in_log_thread(self.result, execution.run_id)
+            if not execution.is_held:  # it had to wait: it may have been cancelled or executed meanwhile
+                try:
+                    lease = lease_from(self._clock.now())
+                    await self._in_log_thread(self._store().acquire, run_id, execution.token, lease)
+                except (Conflict, Held):
+                    async with aclosing(self.follow(run_id)) as events_of_another:
+                        async for _ in events_of_another:
+                            pass
+                    return await self._in_log_thread(self.result, run_id)
             events = await self._in_log_thread(execution.log.events)
             threads = self._executor.threads
-            run_id = execution.run_id if execution.is_stored else None
             # The first time, it opens the corpus: before the time of the run begins.
-            perform = await asyncio.to_thread(self._effects, run_id)
-            play = await loop.run_in_executor(threads.work, begin, events, self._clock.monotonic, self._flows)
-            log = _TellingLog(execution.log, self._poller)
-            driver = execution.driver = Driver(play.run, log, perform, self._clock, self._redact, threads)
+            perform = await asyncio.to_thread(self._effects, run_id if execution.token else None)
+            play = await loop.run_in_executor(threads.work, self._flow, events, self._clock.monotonic)
+
+            def append(entries: Sequence[Entry], at: str) -> None:
+                execution.log.append(entries, at)
+                self._poller.poke(run_id)
+
+            driver = execution.driver = Driver(play.run, append, perform, self._clock, self._redact, threads)
             for control in execution.asked:
                 driver.tell(control)
-            display = Display(play.run, play.found, driver.wake, driver.in_thread)
-            resumed = [Entry.of(RunResumed(__version__))] if execution.is_resumed else []
-            await driver.drive(display, resumed)
-            return await self._in_log_thread(self._finish, execution, play, log, display.settle())
+            display = play.display(driver)
+            await driver.drive(display, [Entry.of(RunResumed(__version__))] if execution.is_resumed else [])
+            return await self._in_log_thread(self._finish, execution, play, display.settle())
         finally:
             leave()
-
-    async def _is_acquired(self, execution: _Execution) -> bool:
-        """A run that had to wait is acquired only now: false where it was cancelled or executed meanwhile."""
-        if execution.is_in_memory or execution.is_held:
-            return True
-        lease = lease_from(self._clock.now())
-        try:
-            await self._in_log_thread(self._store().acquire, execution.run_id, execution.token, lease)
-        except (Conflict, Held):
-            return False
-        return True
 
     async def _in_log_thread(self, function: Callable[..., _Result], *args: object) -> _Result:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor.threads.log, function, *args)
-
-    def _on_change(self, execution: _Execution, mark: RunMark | None, loop: asyncio.AbstractEventLoop) -> None:
-        """On the poller's thread: hand on what was asked of a run."""
-        if mark is None or mark.last_control <= execution.controls_seen or execution.driver is None:
-            return
-        for number, control in self._store().controls(execution.run_id, execution.controls_seen):
-            execution.controls_seen = number
-            loop.call_soon_threadsafe(execution.driver.tell, control)
 
     async def _renew(self) -> None:
         """Keep the leases of what is executed here."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             with self._lock:
-                tokens = [one.token for one in (*self._running.values(), *self._queue) if one.is_stored]
+                tokens = [one.token for one in (*self._running.values(), *self._queue) if one.token]
             if not tokens:
                 return
             try:
@@ -449,61 +431,40 @@ class RunService(RunRecords):
             except CitewellError:
                 continue  # the disk is full or the file is locked: the next renewal is soon
 
-    def _finish(self, execution: _Execution, play: Play, log: RunLog, shown: Sequence[Entry]) -> RunResult:
-        """Put the end of a run on record, with its result, and write its trace."""
+    def _finish(self, execution: _Execution, play: Play, shown: Sequence[Entry]) -> RunResult:
+        """Put the end of a run on record with its result, and write its trace; one that cannot be written says so."""
         play.check()
-        log.append([*shown, *play.run.take_entries(), play.finish_entry()], self._clock.now())
-        return self._put_away(execution, play.result, play)
-
-    def _put_away(self, execution: _Execution, result: RunResult, play: Play) -> RunResult:
-        """Write the trace; a run whose trace cannot be written says so and keeps its answer."""
-        if not execution.is_stored:
+        result, log, run_id = play.result, execution.log, execution.run_id
+        log.append([*shown, *play.run.take_entries(), finish_entry(result)], self._clock.now())
+        self._poller.poke(run_id)
+        if not execution.token:
             return result
-        log = execution.log
+        told: TraceSaved | TraceFailed
         try:
-            if isinstance(log, FailsafeLog):
-                log.check()
-            path = write_trace(self._data_dir, result, log.events(), *play.written)
-            told = TraceSaved(str(path.relative_to(self._data_dir)))
-            result = replace(result, trace_path=told.path)
+            if not log.is_stored:
+                raise StoreFull("The record could not be written.")
+            path = str(write_trace(self._data_dir, result, log.events(), *play.written).relative_to(self._data_dir))
+            told, result = TraceSaved(path), replace(result, trace_path=path)
         except (CitewellError, OSError) as error:
             code = error.code if isinstance(error, CitewellError) else type(error).__name__
+            told = TraceFailed(code, self._redact(str(error))[:500])
             warnings = (*result.warnings, "trace_failed")
             result = replace(result, stop_reason="trace_failed", warnings=warnings, trace_path=None)
-            self._tell_result(result)
-            self._close_record(execution, result, TraceFailed(code, self._redact(str(error))[:500]))
-            return result
-        self._tell_result(result)
-        self._close_record(execution, result, told)
+        try:
+            if self._on_result is not None:
+                self._on_result(result)
+        except CitewellError:
+            pass  # the disk is full: the result is part of the log, and is told again when it is asked for
+        now, is_stored = self._clock.now(), log.is_stored
+        try:
+            log.append([Entry.of(told)], now)
+            if is_stored:
+                cited = [(citation.source_key, citation.span.content_hash) for citation in result.citations]
+                self._store().put_citations(run_id, cited)
+                self._store().release(run_id, execution.token, result.status, result.stop_reason, now)
+        except CitewellError:
+            pass  # the disk is full: the run is shown as interrupted and can be resumed once there is room
         return result
-
-    def _tell_result(self, result: RunResult) -> None:
-        if self._on_result is None:
-            return
-        try:
-            self._on_result(result)
-        except CitewellError:
-            return  # the disk is full: the result is part of the log, and is told again when it is asked for
-
-    def _close_record(self, execution: _Execution, result: RunResult, told: TraceSaved | TraceFailed) -> None:
-        if execution.is_in_memory:
-            execution.log.append([Entry.of(told)], self._clock.now())
-            return
-        now, run_id = self._clock.now(), execution.run_id
-        try:
-            execution.log.append([Entry.of(told)], now)
-            cited = [(citation.source_key, citation.span.content_hash) for citation in result.citations]
-            self._store().put_citations(run_id, cited)
-            self._store().release(run_id, execution.token, result.status, result.stop_reason, now)
-        except CitewellError:
-            return  # the disk is full: the run is shown as interrupted and can be resumed once there is room
-
-    def _remember(self, run_id: str, error: Exception) -> None:
-        if isinstance(error, CitewellError):
-            with self._lock:
-                self._failures[run_id] = error
-                while len(self._failures) > _KEPT_IN_MEMORY:
-                    self._failures.popitem(last=False)
 
     def _left(self, execution: _Execution) -> None:
         """A run this process does not go on with."""
@@ -547,8 +508,7 @@ class RunService(RunRecords):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(changed.set)
 
-        execution = self._execution(run_id)
-        leave = self._poller.watch(run_id, on_change, is_stored=execution is None or not execution.is_in_memory)
+        leave = self._poller.watch(run_id, on_change, is_stored=self._unstored(run_id) is None)
         try:
             while True:
                 changed.clear()
@@ -581,23 +541,18 @@ class RunService(RunRecords):
 
     def started_at(self, run_id: str) -> str:
         """When a run was begun."""
-        execution = self._execution(run_id)
-        if execution is not None and execution.is_in_memory:
-            return execution.log.events(-1, 1)[0].at
-        return self._store().summary(run_id).created_at
+        return self.summary(run_id).created_at
 
     def last_entry(self, run_id: str) -> int:
         """The number of the last entry of a run's log, as far as it has come."""
-        execution = self._execution(run_id)
-        if execution is not None and execution.is_in_memory:
+        if (execution := self._unstored(run_id)) is not None:
             return execution.log.events()[-1].sequence
         self._store().summary(run_id)
         return self._store().marks([run_id])[run_id].last_sequence
 
     def _page(self, run_id: str, after: int) -> tuple[RunStatus, list[RunEvent]]:
         """How a run stands and its next entries, in this order, so that the last entry is never missed."""
-        execution = self._execution(run_id)
-        if execution is not None and execution.is_in_memory:
+        if (execution := self._unstored(run_id)) is not None:
             status: RunStatus = "done" if execution.result.done() else "running"
             return status, execution.log.events(after, PAGE)
         status = self._store().summary(run_id).status
@@ -607,8 +562,7 @@ class RunService(RunRecords):
 
     def control(self, run_id: str, control: Control) -> ControlReport:
         """Ask a running run to stop or to finish; one that nobody executes is closed at once."""
-        execution = self._execution(run_id)
-        if execution is not None and execution.is_in_memory:
+        if (execution := self._unstored(run_id)) is not None:
             if execution.result.done():
                 raise Conflict(f"Run {run_id} has ended already.", fix="Ask the question again.")
             self._executor.call(lambda: execution.tell(control))
@@ -625,61 +579,40 @@ class RunService(RunRecords):
             raise Conflict(
                 f"Nobody executes run {run_id}.", fix=f"Finish it here with 'citewell runs finish {run_id}'."
             )
-        self._close_unowned(run_id)
-        return ControlReport(run_id, "cancel", "cancelled", "nobody was executing it: closed")
-
-    def _close_unowned(self, run_id: str) -> None:
-        store, token = self._store(), new_token()
+        token = new_token()
         store.acquire(run_id, token, lease_from(self._clock.now()))
         events = store.checked_events(run_id)
-        execution = _Execution(run_id, token, FailsafeLog(StoredLog(store, run_id, token)), is_stored=True)
         try:
             check_resumable(events)
-            play = begin(events, flows=self._flows)
+            play = self._flow(events)
         except CitewellError:
             # A record of another version: it is closed as it is.
-            entries, result = cancelled_result(run_id, read_start(events[0]))
-            store.append(run_id, entries, self._clock.now(), token)
+            result = cancelled_result(run_id, read_start(events[0]))
+            store.append(run_id, [finish_entry(result)], self._clock.now(), token)
             store.release(run_id, token, result.status, result.stop_reason, self._clock.now())
-            return
-        play.run.control("cancel")
-        self._finish(execution, play, execution.log, ())
+        else:
+            play.run.control("cancel")
+            self._finish(_Execution(run_id, token, self._stored_log(run_id, token)), play, ())
+        return ControlReport(run_id, "cancel", "cancelled", "nobody was executing it: closed")
 
     # Reading
 
     def result(self, run: str) -> RunResult:
         """The stored result of a finished run, by id or by the path of an exported one."""
-        execution = self._execution(run)
-        if execution is not None and execution.is_in_memory:
-            return execution.result.result()
-        return super().result(run)
+        execution = self._unstored(run)
+        return super().result(run) if execution is None else execution.result.result()
 
-    def _events(self, run: str) -> list[RunEvent]:
+    def events(self, run: str) -> list[RunEvent]:
         """The log of a run, also of one that is in this process's memory only."""
-        execution = self._execution(run)
-        if execution is not None and execution.is_in_memory:
-            return execution.log.events()
-        return super()._events(run)
+        execution = self._unstored(run)
+        return super().events(run) if execution is None else execution.log.events()
 
-    def _summary(self, run_id: str) -> RunSummary:
-        execution = self._execution(run_id)
-        if execution is None or not execution.is_in_memory:
-            return super()._summary(run_id)
+    def summary(self, run_id: str) -> RunSummary:
+        execution = self._unstored(run_id)
+        if execution is None:
+            return super().summary(run_id)
         events = execution.log.events()
-        finished, started = finished_event(events), read_start(events[0])
-        request = started.request
-        result = stored_result(events, self._data_dir) if finished else None
-        return RunSummary(
-            run_id=run_id,
-            status=result.status if result else "running",
-            stop_reason=result.stop_reason if result else None,
-            profile=request.profile,
-            surface=request.surface,
-            question=request.question,
-            created_at=events[0].at,
-            updated_at=events[-1].at,
-            tool_version=started.tool_version,
-        )
+        return summary_of(events, stored_result(events, self._data_dir))
 
     def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
         """Two runs compared, or a run with what today's harness makes of its question.
@@ -699,7 +632,7 @@ class RunService(RunRecords):
 
     def _ask_again(self, a: str, ask_models: bool) -> str:
         """Start what a run asked, as of today; nothing of it is recorded."""
-        request = read_start(self._events(a)[0]).request
+        request = read_start(self.events(a)[0]).request
         if request.note is not None:
             # To compare is to look: nothing is written for it.
             request = replace(request, note=replace(request.note, dry_run=True))
@@ -715,25 +648,3 @@ class RunService(RunRecords):
 
 def _diff_with_today(before: RunResult, today: RunResult) -> RunDiff:
     return diff_runs(before, replace(today, run_id="today"))
-
-
-class _TellingLog:
-    """A log that tells the process's watchers of every entry at once."""
-
-    def __init__(self, log: RunLog, poller: RunPoller) -> None:
-        self.run_id = log.run_id
-        self._log = log
-        self._poller = poller
-
-    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
-        added = self._log.append(entries, at)
-        self._poller.poke(self.run_id)
-        return added
-
-    def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
-        return self._log.events(after, limit)
-
-
-def _fresh_id(now: str) -> str:
-    stamp = now[:19].replace("-", "").replace(":", "")
-    return f"{stamp}-{secrets.token_hex(4)}"

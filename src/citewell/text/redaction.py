@@ -8,10 +8,9 @@ that nobody told it and that looks like an ordinary word, nor where an unquoted 
 
 from __future__ import annotations
 
-import os
+import posixpath
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -59,9 +58,10 @@ _FIELD = re.compile(
 class Redactor:
     """Takes out what must not be put on record."""
 
-    def __init__(self, masker: Masker, workspace: Path) -> None:
+    def __init__(self, masker: Masker, *workspace: str) -> None:
         self._masker = masker
-        self._roots = tuple(dict.fromkeys((os.path.abspath(workspace), os.path.realpath(workspace))))
+        # By each name it goes by, absolute.
+        self._roots = tuple(dict.fromkeys(workspace))
         # The workspace first: its own name may have spaces in it.
         inside = "|".join(rf"{re.escape(root)}(?!{_IN_NAME})(?:{_IN_NAME}|/)*" for root in self._roots)
         self._paths = re.compile(f"{_QUOTED}|{_BEFORE_PATH}(?:{inside}|{_UNQUOTED}|{_WINDOWS})")
@@ -107,7 +107,7 @@ class Redactor:
         tail = path[len(bare) :]
         plain = unquote(bare.removeprefix("file:")) if bare.startswith("file:") else bare
         # POSIX leaves two slashes at the beginning as they are.
-        normal = os.path.normpath(re.sub("^/+", "/", plain))
+        normal = posixpath.normpath(re.sub("^/+", "/", plain))
         for root in self._roots:
             if normal == root:
                 return f".{tail}" if tail[:1] not in (".", "/") else f"./{tail}"

@@ -1,12 +1,12 @@
-"""Reports as documents in a table, whichever database holds it (`domain/research_runs.py`)."""
+"""Reports as documents in a table, in the database that holds the runs, and closed with them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from citewell.database.sessions import Sessions
-from citewell.domain.research_runs import ResearchRow
-from citewell.recording.run_tables import listed
+from citewell.store.runs import listed
 
 _COLUMNS = "run_id, brief_id, project_id, status, created_at, document"
 _SELECT = f"SELECT {_COLUMNS} FROM research_runs"
@@ -18,8 +18,20 @@ _PUT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ResearchRow:
+    """A run of a brief as it is stored; `document` is canonical JSON of what `citewell report --json` prints."""
+
+    run_id: str
+    brief_id: str
+    project_id: str | None
+    status: str
+    created_at: str
+    document: str
+
+
 class ResearchTables:
-    """The repository of reports over the table of a database."""
+    """One row for each run of a brief, written when it begins and again when it ends."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
-from citewell.domain.run_store import RunMark
+from citewell.store.runs import RunMark
 
 POLL_SECONDS = 0.1
 # How often a store that tells of changes is asked all the same.
@@ -100,16 +101,6 @@ class RunPoller:
         if self._stop_listening is not None:
             self._stop_listening()
 
-    def _begin_listening(self) -> None:
-        """Be told of changes, if the store tells; one that cannot be opened is asked, as whoever watches will hear."""
-        try:
-            self._stop_listening = self._listen(self.look) if self._listen is not None else None
-        except Exception:  # noqa: BLE001  the store is gone for a moment
-            return
-        self._listen = None
-        if self._stop_listening is not None:
-            self._poll_seconds = max(self._poll_seconds, TOLD_POLL_SECONDS)
-
     def _poll(self) -> None:
         while True:
             with self._condition:
@@ -122,7 +113,12 @@ class RunPoller:
                 stored = [run_id for run_id in self._watchers if run_id not in self._unstored]
             # Not before there is a run to ask about: a store is made when it is first opened.
             if stored and self._listen is not None:
-                self._begin_listening()
+                # One that cannot be opened is asked, as whoever watches will hear.
+                with suppress(Exception):
+                    self._stop_listening = self._listen(self.look)
+                    self._listen = None
+                    if self._stop_listening is not None:
+                        self._poll_seconds = max(self._poll_seconds, TOLD_POLL_SECONDS)
             marks = self._changed(stored)
             for run_id in {*marks, *poked}:
                 self._tell(run_id, marks.get(run_id))

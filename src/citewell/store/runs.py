@@ -1,4 +1,4 @@
-"""Runs and their logs in tables, whichever database holds them. Everything but how it is reached and who is gone.
+"""Runs and their logs in tables: of `runs.db`, apart so that adding documents never blocks a run, or of PostgreSQL.
 
 A statement is written once, for every database (`database/sessions.py`). Work that may be done twice looks whether the
 former time came through: an entry is told by its digest, which covers all that stands before it.
@@ -10,18 +10,30 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, get_args
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from citewell.database.sessions import Session, Sessions, one
+from citewell.database.sqlite import Database, load_schema
+from citewell.database.sqlite_sessions import SqliteSessions
 from citewell.domain.errors import Conflict, Held, LeaseLost, NotFound
 from citewell.domain.events import Entry, RunEvent
 from citewell.domain.ports import Clock
-from citewell.domain.run_store import ANY_RUN, RunChoice, RunMark, RunPage
+from citewell.domain.run_reports import RunList
 from citewell.domain.runs import TERMINAL, Control, RunStatus, RunSummary
-from citewell.recording.log import canonical_json, chained, touched, verify_chain
+from citewell.store.leases import is_alive, is_here, moved, seconds_between
+from citewell.store.log import canonical_json, chained, finished_event, touched, verify_chain
+
+if TYPE_CHECKING:
+    from citewell.database.postgres import PostgresSessions
+
+APPLICATION_ID = 0x43575231  # "CWR1"
+SQLITE_SCRIPTS = "citewell.store.runs_sqlite"
+POSTGRES_SCRIPTS = "citewell.store.runs_postgres"
+_CHANNEL = "citewell_runs"
 
 _SUMMARY = "run_id, status, stop_reason, profile, surface, question, created_at, updated_at, tool_version"
 _SELECT = f"SELECT {_SUMMARY}, owner, lease_until FROM runs"
@@ -31,8 +43,36 @@ _INSERT_RUN = f"INSERT INTO runs({_SUMMARY}, owner, lease_until) VALUES (?,?,?,?
 _ALL = 2**62
 
 
-class RunTables(ABC):
-    """The store of runs (`domain/run_store.py`) over the tables of a database."""
+@dataclass(frozen=True, slots=True)
+class RunMark:
+    """How far a run is: enough to tell whether there is anything new to read."""
+
+    status: RunStatus
+    last_sequence: int
+    last_control: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """Which runs are wanted: behind another, in some states, of a profile or surface, with words in the question."""
+
+    behind: str | None = None
+    statuses: tuple[RunStatus, ...] = ()
+    profile: str | None = None
+    surface: str | None = None
+    words: str = ""
+
+
+ANY_RUN = RunChoice()
+
+
+class RunStore(ABC):
+    """Runs, their logs, who executes them and what is asked of them. Every method blocks until it is done.
+
+    Whoever executes a run holds a lease on it under a token. A lease runs out unless it is renewed, and every entry is
+    appended under the token, so a process that was taken for dead and comes back can add nothing to a run that another
+    one has taken over.
+    """
 
     def __init__(self, sessions: Sessions, clock: Clock) -> None:
         self.sessions = sessions
@@ -42,7 +82,7 @@ class RunTables(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where the runs are kept, in words for a person."""
+        """Where the runs are kept, in words for a person; no secret is in them."""
 
     @abstractmethod
     def _is_held(self, owner: object, lease_until: object, now: str) -> bool:
@@ -61,7 +101,10 @@ class RunTables(ABC):
         return until
 
     def on_change(self, tell: Callable[[str | None], None]) -> Callable[[], None] | None:
-        """None: this store has to be asked."""
+        """Have somebody told of each run that changes (None: any may have), on a thread of the store.
+
+        What is returned ends it. None where a store cannot tell and has to be asked (`marks`).
+        """
         return None
 
     def close(self) -> None:
@@ -93,7 +136,7 @@ class RunTables(ABC):
                 if session.is_repeated and _is_recorded(session, events):
                     return
                 raise Conflict(f"There is a run {summary.run_id} already.", fix="Look at that one.")
-            session.execute(_INSERT_RUN, (*_fields(summary), token, lease))
+            session.execute(_INSERT_RUN, (*astuple(summary), token, lease))
             _insert(session, events)
 
         self.sessions.write(work)
@@ -108,11 +151,19 @@ class RunTables(ABC):
         except msgspec.ValidationError:
             raise touched(run_id, "in the list of runs") from None
 
-    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunPage:
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
         """The latest runs, newest first, of those that are wanted."""
         now, runs, unreadable = self._now(), list[RunSummary](), list[str]()
-        sql, values = self._chosen(choice)
-        behind = self._place(choice.behind) if choice.behind else None
+        conditions = [(f"{name} = ?", value) for name in ("profile", "surface") if (value := getattr(choice, name))]
+        holds = f"{self._sql.position}(lower(question), ?) > 0"
+        conditions += [(holds, word.lower()) for word in choice.words.split()]
+        sql, values = [one for one, _ in conditions], [value for _, value in conditions]
+        behind: tuple[str, str] | None = None
+        if choice.behind:
+            row = self._one("SELECT created_at, run_id FROM runs WHERE run_id = ?", (choice.behind,))
+            if row is None:
+                raise _no_run(choice.behind)
+            behind = (str(row[0]), str(row[1]))
         while True:
             where = [*sql, "(created_at, run_id) < (?, ?)"] if behind else sql
             rows = self._rows(
@@ -123,7 +174,7 @@ class RunTables(ABC):
             for row in rows:
                 if len(runs) + len(unreadable) == limit:
                     last = runs[-1].run_id if runs else unreadable[-1]
-                    return RunPage(tuple(runs), tuple(unreadable), last)
+                    return RunList(tuple(runs), tuple(unreadable), last)
                 try:
                     summary = self._summary(row, now)
                 except msgspec.ValidationError:
@@ -133,25 +184,8 @@ class RunTables(ABC):
                 if not choice.statuses or summary.status in choice.statuses:
                     runs.append(summary)
             if len(rows) <= limit:
-                return RunPage(tuple(runs), tuple(unreadable))
+                return RunList(tuple(runs), tuple(unreadable))
             behind = (str(rows[-1][6]), str(rows[-1][0]))
-
-    def _chosen(self, choice: RunChoice) -> tuple[list[str], list[str]]:
-        """What is asked for, as far as rows say it."""
-        conditions: list[tuple[str, str]] = []
-        if choice.profile:
-            conditions.append(("profile = ?", choice.profile))
-        if choice.surface:
-            conditions.append(("surface = ?", choice.surface))
-        holds = f"{self._sql.position}(lower(question), ?) > 0"
-        conditions += [(holds, word.lower()) for word in choice.words.split()]
-        return [sql for sql, _ in conditions], [value for _, value in conditions]
-
-    def _place(self, run_id: str) -> tuple[str, str]:
-        row = self._one("SELECT created_at, run_id FROM runs WHERE run_id = ?", (run_id,))
-        if row is None:
-            raise _no_run(run_id)
-        return str(row[0]), str(row[1])
 
     def matching(self, beginning: str, limit: int) -> list[str]:
         """The ids that begin so, newest first, at most so many."""
@@ -216,7 +250,8 @@ class RunTables(ABC):
                 return tried
             if owner is None or owner[0] != token:
                 raise LeaseLost(run_id)
-            tried[:] = chained(run_id, _last(session, run_id), entries, at)
+            last = one(session, f"{_EVENT} ORDER BY sequence DESC LIMIT 1", (run_id,))
+            tried[:] = chained(run_id, _event(last) if last else None, entries, at)
             _insert(session, tried)
             session.execute("UPDATE runs SET updated_at = ? WHERE run_id = ?", (at, run_id))
             return tried
@@ -248,26 +283,29 @@ class RunTables(ABC):
 
     def checked_events(self, run_id: str) -> list[RunEvent]:
         """The whole log of a run, refused if anything in it was changed."""
-        summary = self.summary(run_id)
-        events = self._untouched_events(run_id)
-        if not events:
-            raise NotFound(f"Run {run_id} was never begun: it has no record.", fix="Ask the question again.")
-        verify_chain(events)
-        _agree(summary, events)
-        return events
-
-    def _untouched_events(self, run_id: str) -> list[RunEvent]:
-        """The entries of a run; a body that is not written the way we write it was touched."""
+        summary, events = self.summary(run_id), list[RunEvent]()
         # One statement: the run may be executed while it is read.
-        events: list[RunEvent] = []
         for row in self._rows(f"{_EVENT} ORDER BY sequence", (run_id,)):
             try:
                 event = _event(row)
             except ValueError:
                 raise touched(run_id, f"at entry {row[1]}") from None
-            if canonical_json(event.body).decode() != row[4]:
+            if canonical_json(event.body).decode() != row[4]:  # a body is written in one way
                 raise touched(run_id, f"at entry {event.sequence}")
             events.append(event)
+        if not events:
+            raise NotFound(f"Run {run_id} was never begun: it has no record.", fix="Ask the question again.")
+        verify_chain(events)
+        # What the list of runs says must be what the log says.
+        first, finished = events[0].body, finished_event(events)
+        request = first.get("request", {})
+        told = (summary.question, summary.profile, summary.surface, summary.tool_version)
+        if told != (request.get("question"), request.get("profile"), request.get("surface"), first.get("tool_version")):
+            raise touched(run_id, "in the list of runs")
+        if summary.status in TERMINAL and finished is None:
+            raise touched(run_id, "at its end")
+        if summary.status in TERMINAL and finished is not None and finished.body.get("status") != summary.status:
+            raise touched(run_id, "in the list of runs")
         return events
 
     def request(self, run_id: str, control: Control, at: str) -> None:
@@ -333,6 +371,83 @@ class RunTables(ABC):
         return replace(summary, status=self._status(summary.status, owner, lease_until, now))
 
 
+class SqliteRuns(RunStore):
+    """The store of runs in one SQLite file."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.database = Database(path, load_schema("runs", APPLICATION_ID, SQLITE_SCRIPTS))
+        super().__init__(SqliteSessions(self.database), clock)
+
+    @property
+    def place(self) -> str:
+        return self.database.path.name
+
+    def shrink(self) -> None:
+        """Let nothing of what was deleted stay readable in the write-ahead log."""
+        self.database.fold_log()
+
+    def _lease(self, until: str | None) -> str | None:
+        """The end of a lease by the clock on the wall, and by the one of this machine that nobody can set."""
+        if until is None:
+            return None
+        return f"{until} {self._clock.monotonic() + seconds_between(self._clock.now(), until):.3f}"
+
+    def _is_held(self, owner: object, lease_until: object, now: str) -> bool:
+        """Its process lives and has renewed its lease in time.
+
+        A clock that is set while a run goes on takes nothing from a process of this machine.
+        """
+        if owner is None or not is_alive(str(owner)):
+            return False
+        if lease_until is None:
+            return True
+        until, _, steady = str(lease_until).partition(" ")
+        return float(steady) > self._clock.monotonic() if steady and is_here(str(owner)) else until > now
+
+
+class PostgresRuns(RunStore):
+    """The store of runs in a database of PostgreSQL, for several machines at once.
+
+    Whether the owner of a run is gone is told by its lease alone, by the server's clock: a process id says nothing of
+    another machine, nor of another container with the same host name.
+    """
+
+    sessions: PostgresSessions
+
+    def __init__(self, sessions: PostgresSessions, clock: Clock) -> None:
+        super().__init__(sessions, clock)
+
+    @property
+    def place(self) -> str:
+        return self.sessions.address.name
+
+    def on_change(self, tell: Callable[[str | None], None]) -> Callable[[], None] | None:
+        """The server tells of every change as it is committed."""
+        return self.sessions.listen(_CHANNEL, tell)
+
+    def shrink(self) -> None:
+        """Write the tables anew; the server's write-ahead log, replicas and backups are not in our hands."""
+        self.sessions.outside_transaction("VACUUM (FULL) runs, events, controls, citations, research_runs")
+
+    def _is_held(self, owner: object, lease_until: object, now: str) -> bool:
+        return owner is not None and lease_until is not None and str(lease_until) > now
+
+    def _now(self) -> str:
+        return moved(self._clock.now(), self.sessions.clock_skew)
+
+    def _lease(self, until: str | None) -> str | None:
+        return None if until is None else moved(until, self.sessions.clock_skew)
+
+
+def open_runs(place: str | Path, clock: Clock) -> RunStore:
+    """The store of runs at a place: a file is SQLite, an address is PostgreSQL, which is imported only then."""
+    if isinstance(place, Path):
+        return SqliteRuns(place, clock)
+    from citewell.database.postgres import PostgresSessions
+
+    return PostgresRuns(PostgresSessions(place, POSTGRES_SCRIPTS), clock)
+
+
 def listed(texts: Sequence[str]) -> str:
     """Texts as one value of a statement. What no database can hold is left out: nothing is of that name."""
     return json.dumps([text for text in texts if _is_storable(text)])
@@ -344,14 +459,6 @@ def _is_storable(text: str) -> bool:
 
 def _no_run(run_id: str) -> NotFound:
     return NotFound(f"There is no run {run_id}.", fix="See 'citewell runs list'.")
-
-
-def _fields(summary: RunSummary) -> tuple[str | None, ...]:
-    """A summary in the order of the columns."""
-    return (
-        *(summary.run_id, summary.status, summary.stop_reason, summary.profile, summary.surface),
-        *(summary.question, summary.created_at, summary.updated_at, summary.tool_version),
-    )
 
 
 def _insert(session: Session, events: Sequence[RunEvent]) -> None:
@@ -371,23 +478,3 @@ def _is_recorded(session: Session, events: Sequence[RunEvent]) -> bool:
 def _event(row: Sequence[Any]) -> RunEvent:
     run_id, sequence, at, kind, body, digest = row
     return RunEvent(run_id, sequence, at, kind, json.loads(body), digest)
-
-
-def _agree(summary: RunSummary, events: Sequence[RunEvent]) -> None:
-    """What the list of runs says must be what the log says."""
-    first = events[0].body
-    request = first.get("request", {})
-    told = (summary.question, summary.profile, summary.surface, summary.tool_version)
-    if told != (request.get("question"), request.get("profile"), request.get("surface"), first.get("tool_version")):
-        raise touched(summary.run_id, "in the list of runs")
-    finished = next((event for event in reversed(events) if event.kind == "run_finished"), None)
-    if summary.status in TERMINAL and finished is None:
-        raise touched(summary.run_id, "at its end")
-    if finished is not None and summary.status in TERMINAL and finished.body.get("status") != summary.status:
-        raise touched(summary.run_id, "in the list of runs")
-
-
-def _last(session: Session, run_id: str) -> RunEvent | None:
-    sql = "SELECT run_id, sequence, at, kind, digest FROM events WHERE run_id = ? ORDER BY sequence DESC LIMIT 1"
-    row = one(session, sql, (run_id,))
-    return None if row is None else RunEvent(row[0], row[1], row[2], row[3], {}, row[4])

@@ -1,6 +1,8 @@
 """A ceiling over all calls of models of a day: no call is made whose whole cost the day has no room for.
 
-It counts days of UTC. A call whose cost is not known in the end, or that nobody waited for, counts as it was reserved.
+It counts days of UTC, in a table that every run and every process of a store shares. A call is reserved in full before
+it is made and put right when it is over; one whose cost is not known in the end, that nobody waited for, or whose
+process is gone, counts as it was reserved. Amounts are whole billionths of a USD: no sum of them is rounded.
 """
 
 from __future__ import annotations
@@ -10,21 +12,61 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Protocol
 
+from citewell.database.sessions import Session, Sessions, one
 from citewell.domain.chat import ChatFailed, ChatModel, ChatReply, ChatRequest, Price, Usage
 from citewell.domain.ports import Clock
 from citewell.models.tokens import estimate_prompt
 
 VARIABLE = "CITEWELL_MAX_COST_USD_DAY"
+# Calls of the days before are of no use to anybody.
+_FORGET = "DELETE FROM model_spending WHERE day < ?"
+_SUM = "SELECT coalesce(sum(nano_usd), 0) FROM model_spending WHERE day = ?"
+_PUT = "INSERT INTO model_spending(day, call_id, nano_usd) VALUES (?,?,?) ON CONFLICT (day, call_id) DO NOTHING"
+_SETTLE = "UPDATE model_spending SET nano_usd = ? WHERE day = ? AND call_id = ?"
 
 
-class Spending(Protocol):
-    """Where it is kept what calls of a day cost (`recording/spending.py`)."""
+class DaySpending:
+    """What calls of a day cost, over the database of the runs."""
 
-    def reserve(self, day: str, call_id: str, nano_usd: int, most: int) -> int | None: ...
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
 
-    def settle(self, day: str, call_id: str, nano_usd: int) -> None: ...
+    def reserve(self, day: str, call_id: str, nano_usd: int, most: int) -> int | None:
+        """Reserve what a call may cost; where that is more than the day has left, what is taken of it already."""
+
+        def work(session: Session) -> int | None:
+            # One reservation at a time: a row of the day that everybody locks first.
+            session.execute(_PUT, (day, "", 0))
+            session.rows(
+                f"SELECT 1 FROM model_spending WHERE day = ? AND call_id = ''{self._sessions.dialect.for_update}",
+                (day,),
+            )
+            known = one(session, "SELECT 1 FROM model_spending WHERE day = ? AND call_id = ?", (day, call_id))
+            if known is not None:  # done before, and the word of it was lost
+                return None
+            taken = _sum(session, day)
+            if taken + nano_usd > most:
+                return taken
+            session.execute(_PUT, (day, call_id, nano_usd))
+            session.execute(_FORGET, (day,))
+            return None
+
+        return self._sessions.write(work)
+
+    def settle(self, day: str, call_id: str, nano_usd: int) -> None:
+        """Put what a call did cost in the place of what was reserved for it."""
+        self._sessions.write(lambda session: session.execute(_SETTLE, (nano_usd, day, call_id)))
+
+    def spent(self, day: str) -> int:
+        """What is spent and reserved on a day."""
+        return self._sessions.read(lambda session: _sum(session, day))
+
+
+def _sum(session: Session, day: str) -> int:
+    row = one(session, _SUM, (day,))
+    assert row is not None
+    return int(row[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +74,7 @@ class DayLimited:
     """A model that is asked only where the day has room for it."""
 
     model: ChatModel
-    spending: Callable[[], Spending]
+    spending: Callable[[], DaySpending]
     max_usd: float
     clock: Clock
 

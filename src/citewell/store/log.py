@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from citewell.domain.errors import WorkFailed
+from citewell.domain.errors import StoreFull, WorkFailed
 from citewell.domain.events import Entry, RunEvent
+
+if TYPE_CHECKING:
+    from citewell.store.runs import RunStore
 
 LOG_SCHEMA = "run_log.v2"
 READABLE_SCHEMAS = ("run_log.v1", LOG_SCHEMA)
@@ -61,18 +64,44 @@ def verify_chain(events: Sequence[RunEvent]) -> None:
         previous = event.digest
 
 
-class MemoryLog:
-    """A log that leaves nothing on disk: for runs without a trace, and for tests."""
+def finished_event(events: Sequence[RunEvent]) -> RunEvent | None:
+    """The entry a run ended with."""
+    return next((event for event in reversed(events) if event.kind == "run_finished"), None)
 
-    def __init__(self, run_id: str, events: Sequence[RunEvent] = ()) -> None:
+
+class RunLog:
+    """The log of one run while it is executed: in a store under the token of whoever executes it, or in memory.
+
+    In memory from the beginning where the run leaves no trace, and from then on where the disk is full, so that the
+    person still gets the answer.
+    """
+
+    def __init__(
+        self, run_id: str, events: Sequence[RunEvent] = (), store: RunStore | None = None, token: str = ""
+    ) -> None:
         self.run_id = run_id
         self._events = list(events)
+        self._store = store
+        self._token = token
+
+    @property
+    def is_stored(self) -> bool:
+        return self._store is not None
 
     def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+        """Put entries on record, all or none."""
+        if self._store is not None:
+            try:
+                return self._store.append(self.run_id, entries, at, self._token)
+            except StoreFull:
+                self._events, self._store = self._store.events(self.run_id), None
         added = chained(self.run_id, self._events[-1] if self._events else None, entries, at)
         self._events += added
         return added
 
     def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
+        """The entries behind a sequence number, at most so many."""
+        if self._store is not None:
+            return self._store.events(self.run_id, after, limit)
         found = self._events[after + 1 :]
         return found if limit is None else found[:limit]

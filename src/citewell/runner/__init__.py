@@ -1,1 +1,0 @@
-"""Runs: a pure machine decides, a driver acts, one log remembers."""
