@@ -114,6 +114,8 @@ class Engine:
         self.max_waiting_runs: int | None = None
         # Of which surfaces a server takes runs over whose owner is gone.
         self.adopts: tuple[Surface, ...] = ()
+        # Parts of the user's own that runs of questions have, by what they are; each is registered by its name.
+        self.components: dict[str, str] = {}
         # Asks a person where a policy wants it; None: nobody can be asked.
         self.approve: Approve | None = None
 
@@ -176,7 +178,7 @@ class Engine:
 
     def _effects(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
-        from citewell.flows.effects import Effects
+        from citewell.flows.outside import Outside
         from citewell.runs.execute import performing
 
         web = self.web.of_run(run_id)
@@ -185,7 +187,7 @@ class Engine:
             return self._views_of(web.store_of(lookup)).view(lookup, query, "evidence", max_chars, shown)
 
         redact = self._redactor.redact
-        effects = Effects(
+        effects = Outside(
             *(self.corpus, view, web.keep_texts, self.semantic_lane, self.chat, redact, self.reranker, self._masker),
             open_judge=lambda: self.judge,
             open_reader=lambda: self.reader,
@@ -558,7 +560,8 @@ class Engine:
     def _requests(self) -> Requests:
         from citewell.runner.requests import Requests
 
-        return Requests(self.settings, self._masker, self.chat, self._semantic_use, self._judge_name, self._reader_name)
+        models = (self.chat, self._semantic_use, self._judge_name, self._reader_name)
+        return Requests(self.settings, self._masker, *models, self.components)
 
     def research_pack(
         self,

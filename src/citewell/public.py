@@ -74,9 +74,23 @@ History = Sequence[str | Mapping[str, str]]
 class Citewell:
     """A data folder, opened: documents to add and search, questions to ask, runs to look at."""
 
-    def __init__(self, data_dir: Place | None = None, *, surface: Surface = "python", **settings: Any) -> None:
-        """Settings are keywords (`model="ollama:qwen3:8b"`); what is not given comes as it does for the program."""
+    def __init__(
+        self,
+        data_dir: Place | None = None,
+        *,
+        surface: Surface = "python",
+        components: Mapping[str, object] | None = None,
+        **settings: Any,
+    ) -> None:
+        """Settings are keywords (`model="ollama:qwen3:8b"`); what is not given comes as it does for the program.
+
+        `components` are parts of one's own for runs that answer questions, such as `{"judge": MyJudge()}`.
+        """
         self._engine = open_engine(_settings(data_dir, settings))
+        if components:
+            from citewell.briefs.strategies import register_components
+
+            self._engine.components = register_components(components)
         self._surface = surface
         self.corpus = Corpus(self._engine)
         self.runs = Runs(self._engine)

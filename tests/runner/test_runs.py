@@ -24,8 +24,7 @@ from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
 from citewell.domain.run_store import RunStore
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
-from citewell.flows.display import Display
-from citewell.flows.play import begin, opening_entry, replay
+from citewell.flows.play import Display, begin, opening_entry, replay
 from citewell.recording.log import MemoryLog
 from citewell.recording.owners import new_token, this_process
 from citewell.recording.store import SqliteRuns

@@ -16,7 +16,7 @@ from mcp import Client
 from citewell.app import Engine
 from citewell.domain.errors import CitewellError
 from citewell.domain.runs import Stage
-from citewell.flows.outside import PageRead, Sites, WebSearched
+from citewell.flows.outside import PageRead, SiteRules, WebSearched
 from citewell.runs.journal import Call, Failed
 from citewell.settings import Settings
 from readers.pdf_bytes import assemble, content, stream
@@ -160,7 +160,7 @@ def test_a_call_of_a_resumed_run_meets_the_guard_too(url: str, internet: Interne
 
     address = url.format(port=internet.canary.port)
     with pytest.raises(Failed) as refused:
-        performed("read_page", "read", PageRead, url=address, seconds=2.0, max_bytes=10_000, sites=Sites())
+        performed("read_page", "read", PageRead, url=address, seconds=2.0, max_bytes=10_000, sites=SiteRules())
     assert "127.0.0.1" not in refused.value.message
     control = performed(
         "search_web",
@@ -170,7 +170,7 @@ def test_a_call_of_a_resumed_run_meets_the_guard_too(url: str, internet: Interne
         query="Halvard light",
         limit=5,
         seconds=5.0,
-        sites=Sites(),
+        sites=SiteRules(),
     )
     assert control.hits
     engine.close()

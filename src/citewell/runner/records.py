@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from citewell.domain.decisions import Decision
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.domain.events import DecisionMade, RunEvent
 from citewell.domain.ports import Clock
@@ -25,8 +24,16 @@ from citewell.domain.run_reports import (
 )
 from citewell.domain.run_store import ANY_RUN, RunChoice, RunStore
 from citewell.domain.runs import TERMINAL, PriorQuestion, RunProfile, RunResult, RunSummary
-from citewell.flows.egress import egress_of
-from citewell.flows.play import FLOWS, Flow, begin, check_resumable, read_start, replay, replay_tolerant
+from citewell.flows.play import (
+    FLOWS,
+    Flow,
+    begin,
+    check_resumable,
+    egress_of,
+    read_start,
+    replay,
+    replay_tolerant,
+)
 from citewell.recording.archive import export_run, import_run, packed_run, unpacked_run
 from citewell.recording.folders import TRACES
 from citewell.recording.log import verify_chain
@@ -90,10 +97,10 @@ class RunRecords:
         """The checked log of a run, by id or by the path of an exported one."""
         return self._events(run)
 
-    def decisions(self, run_id: str) -> list[Decision]:
+    def decisions(self, run_id: str) -> list[DecisionMade]:
         """What a run decided, in order."""
         events = (event.event for event in self._events(run_id) if event.kind == "decision_made")
-        return [one.decision for one in events if isinstance(one, DecisionMade)]
+        return [one for one in events if isinstance(one, DecisionMade)]
 
     def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
         """One run: its result where it has one, and what became of the sources it cites."""

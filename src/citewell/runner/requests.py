@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from citewell.domain.briefs import FAMILIES, FamilyUse, ReportTask
@@ -66,7 +66,9 @@ class Requests:
         semantic_use: Callable[[bool], SemanticUse],
         judge: Callable[[], str] = str,
         reader: Callable[[], str] = str,
+        components: Mapping[str, str] | None = None,
     ) -> None:
+        self._components = dict(components or {})
         self._judge = judge
         self._reader = reader
         self._settings = settings
@@ -122,6 +124,7 @@ class Requests:
             web=web,
             report=self._active(asked.report, web),
             conversation_id=self._masker.mask(asked.conversation_id),
+            components=self._components if profile in ("local", "chat", "deep") else {},
         )
 
     def limits(self, profile: ProfileName, chosen: PackOptions) -> Limits:

@@ -47,9 +47,9 @@ from citewell.domain.runs import (
     Surface,
 )
 from citewell.domain.type_setup import learn_types
-from citewell.flows.display import Display
 from citewell.flows.play import (
     FLOWS,
+    Display,
     Flow,
     Play,
     begin,
