@@ -16,9 +16,10 @@ from mcp import Client
 from citewell.app import Engine
 from citewell.domain.errors import CitewellError
 from citewell.domain.runs import Stage
-from citewell.flows.outside import PageRead, SiteRules, WebSearched
+from citewell.flows.outside import PageRead, WebSearched
 from citewell.runs.journal import Call, Failed
 from citewell.settings import Settings
+from citewell.web.searching import SiteRules
 from readers.pdf_bytes import assemble, content, stream
 from support.mcp_client import talk
 from support.origin import Origin, Page
