@@ -25,7 +25,7 @@ from tables import Part, Ratio
 from citewell.domain.errors import CitewellError
 from citewell.domain.evidence import EvidenceRow
 from citewell.engine import Citewell
-from citewell.flows.merge import merge_inspection
+from citewell.flows.judge import merge_inspection
 from citewell.flows.profiles import PROFILES
 from citewell.models.embeddings import Embedder
 from citewell.packs.document_views import DocumentViews

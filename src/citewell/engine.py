@@ -68,17 +68,23 @@ class Citewell(Parts):
         resolve: Resolve | None = None,
         *,
         surface: Surface = "python",
+        components: Mapping[str, object] | None = None,
         **settings: Any,
     ) -> None:
         """Settings are keywords (`model="ollama:qwen3:8b"`); what is not given comes as it does for the program.
 
-        A `Settings` in the place of the folder is taken as it is; the rest stands in for what is real.
+        `components` are parts of one's own for runs that answer questions, such as `{"judge": MyJudge()}`. A `Settings`
+        in the place of the folder is taken as it is; the rest stands in for what is real.
         """
         chosen = data_dir if isinstance(data_dir, Settings) else load_settings(Path(data_dir) if data_dir else None)
         known = {entry.name for entry in setting_fields()}
         if unknown := sorted(settings.keys() - known):
             raise BadInput(f"There is no setting {', '.join(unknown)}.", fix=f"Known are: {', '.join(sorted(known))}.")
         super().__init__(replace(chosen, **settings), clock, open_embedder, flows, resolve)
+        if components:
+            from citewell.briefs.strategies import register_components
+
+            self.components = register_components(components)
         self._surface = surface
         self._replaying: tuple[str, RunService] | None = None
         self.corpus = Corpus(self, lambda run_ids: self.runs.forget(run_ids))
@@ -284,6 +290,7 @@ class Citewell(Parts):
             web=web,
             report=mask(_active(report, web)) if report is not None else None,
             conversation_id=self.masker.mask(ask.conversation_id),
+            components=self.components if profile in ("local", "chat", "deep") else {},
         )
 
     # Evidence, and answers from given evidence

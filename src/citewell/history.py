@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from citewell.domain.errors import BadInput, Conflict, NotFound
 from citewell.domain.run_reports import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
 from citewell.domain.runs import RunProfile, RunResult, RunStatus, Surface
-from citewell.flows.egress import egress_of
-from citewell.flows.play import FLOWS, begin
+from citewell.flows.play import FLOWS, begin, egress_of
 from citewell.parts import Parts
 from citewell.runs.records import SourceState, read_start
 from citewell.runs.service import RunService

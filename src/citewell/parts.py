@@ -74,6 +74,8 @@ class Parts:
         self.max_waiting_runs: int | None = None
         # Of which surfaces a server takes runs over whose owner is gone.
         self.adopts: tuple[Surface, ...] = ()
+        # Parts of the user's own that runs of questions have, by what they are; each is registered by its name.
+        self.components: dict[str, str] = {}
         # Who is asked where a policy wants somebody to be asked; None: nobody can be.
         self.approve: Approve | None = None
 
@@ -113,7 +115,7 @@ class Parts:
 
     def effects(self, run_id: str | None) -> Perform:
         """The corpus as a run reaches it; a run that leaves no trace keeps no texts either."""
-        from citewell.flows.effects import Effects
+        from citewell.flows.outside import Outside
         from citewell.runs.execute import performing
 
         web = self.web.of_run(run_id)
@@ -122,7 +124,7 @@ class Parts:
             return self.views_of(web.store_of(lookup)).view(lookup, query, "evidence", max_chars, shown)
 
         redact = self.redactor.redact
-        effects = Effects(
+        effects = Outside(
             *(self.store, view, web.keep_texts, self.semantic_lane, self.chat, redact, self.reranker, self.masker),
             open_judge=lambda: self.judge,
             open_reader=lambda: self.reader,

@@ -14,7 +14,7 @@ import pytest
 from citewell.domain.policy import NotPermitted, Permission
 from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.flows.egress import egress_of
+from citewell.flows.play import egress_of
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

@@ -15,7 +15,7 @@ from citewell.domain.events import RunEvent
 from citewell.domain.evidence import EvidenceRow
 from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.flows.merge import merge_inspection
+from citewell.flows.judge import merge_inspection
 from citewell.packs.rereading import given_rows, reread
 from citewell.retrieval.row_context import context_of
 

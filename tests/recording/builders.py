@@ -147,12 +147,23 @@ def events(of: RunResult, at: str = "2026-01-01T12:00:00", *, more: tuple[Entry,
             "210",
             [Entry("observation_recorded", {"answers": "d1", "kind": "io", "elapsed": 0.2, "observation": observed})],
         ),
-        ("220", [_decision("retrieved", keys=["note:vault/tides"], recall_note="1 of 3 matching documents shown.")]),
+        (
+            "220",
+            [
+                _decision(
+                    "retrieved",
+                    "1 row found. 1 of 3 matching documents shown.",
+                    keys=["note:vault/tides"],
+                    recall_note="1 of 3 matching documents shown.",
+                )
+            ],
+        ),
         (
             "230",
             [
                 _decision(
                     "judged",
+                    "enough_evidence: every concept is met",
                     verdict="enough_evidence",
                     reason="every concept is met",
                     missing_concepts=[],
@@ -177,8 +188,8 @@ def _intended(action: str, digest: str, stage: str) -> Entry:
     return Entry("action_intended", {"action": action, "kind": "io", "stage": stage, "digest": digest, "body": {}})
 
 
-def _decision(name: str, **data: Any) -> Entry:
-    return Entry("decision_made", {"name": name, "data": data})
+def _decision(name: str, text: str, **data: Any) -> Entry:
+    return Entry("decision_made", {"name": name, "data": data, "text": text})
 
 
 def _finished(of: RunResult) -> Entry:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from citewell.domain import decisions as decided
 from citewell.domain.answers import Contradiction
 from citewell.domain.events import Entry
-from citewell.domain.notes import NoteTopic
 from citewell.domain.runs import Failure, RunResult
 from citewell.recording.rendering import render_markdown
-from citewell.recording.timeline import decision_in_words
 from citewell.store.log import chained
-from citewell.text.markdown import code, escape, fence, wikilink
+from citewell.text.markdown import escape, fence, wikilink
 from recording.builders import events, result
 
 HEADINGS = {
@@ -226,8 +223,8 @@ There was enough evidence for an answer. (`enough_evidence`)
 - 2026-01-01T12:00:00.000Z (+0.000 s): stage `plan`
 - 2026-01-01T12:00:00.010Z (+0.010 s): `retrieve` begins
 - 2026-01-01T12:00:00.210Z (+0.210 s): `retrieve` is done after 0.200 s
-- 2026-01-01T12:00:00.220Z (+0.220 s): rows found: 1. 1 of 3 matching documents shown.
-- 2026-01-01T12:00:00.230Z (+0.230 s): judged `enough_evidence`: every concept is met
+- 2026-01-01T12:00:00.220Z (+0.220 s): 1 row found. 1 of 3 matching documents shown.
+- 2026-01-01T12:00:00.230Z (+0.230 s): enough\\_evidence: every concept is met
 - 2026-01-01T12:00:00.250Z (+0.250 s): the run ended: `done`, `enough_evidence`
 """
     )
@@ -258,49 +255,17 @@ def test_the_timeline_says_what_came_of_a_call(kind: str, observation: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("decision", "words"),
+    ("body", "words"),
     [
-        (decided.SearchesPlanned("tide", ("tide",), ("tide",), ("a", "b"), "off"), "planned 2 searches for tide"),
-        (decided.CoverageJudged("weak_evidence", "thin", ("moon",), "focused_retry"),
-         "judged `weak_evidence`: thin; missing moon; next `focused_retry`"),
-        (decided.RetryMerged((), ("note:a",), ()), "searched again: accepted `note:a`, rejected nothing"),
-        (decided.ExpansionMerged((), ("note:b",)), "followed links: accepted nothing, rejected `note:b`"),
-        (decided.EvidencePrepared(("note:a",), 90), "gave 1 sources, 90 characters, to the answer"),
-        (decided.AnswerDrafted(2, False, ""), "drafted 2 sentences"),
-        (decided.AnswerDrafted(0, True, "no passage"), "declined to answer (no passage)"),
-        (decided.AnswerVerified((), 0.0), "every gate passed"),
-        (decided.AnswerVerified(("cited",), 0.0), "verification failed: `cited`"),
-        (decided.GatheringEnded("the time is over"), "gathering ended: the time is over"),
-        (decided.ActionGivenUp("read", "locked", "a <b>"),
-         "`read` failed: a &lt;b&gt; (`locked`)"),
-        (decided.RunStopped("cancelled", "on request"), "stopped, `cancelled`: on request"),
-        (decided.OtherDecision("something_new", {"b": 1, "a": "<x>"}), "decided `something_new` a: &lt;x&gt;, b: 1"),
+        ({"name": "read", "data": {"url": "x"}, "text": "read *a* <b>"}, "read \\*a\\* &lt;b&gt;"),
+        ({"name": "something_old", "data": {"b": 1, "a": "<x>"}}, "decided something\\_old a: &lt;x&gt;, b: 1"),
     ],
-)  # fmt: skip
-def test_a_decision_is_told_in_words(decision: decided.Decision, words: str) -> None:
-    assert decision_in_words(decision) == words
-
-
-def test_every_decision_has_words_of_its_own() -> None:
-    told = {decision_in_words(_any(form)) for form in decided.DECISION_TYPES.values()}
-    assert not told & {code(name) for name in decided.DECISION_TYPES}
-
-
-def _any(form: type[Any]) -> decided.Decision:
-    """A decision of this type with something in every field."""
-    hints = get_type_hints(form)
-    by_kind = {str: "words", int: 1, float: 0.5, bool: True}
-
-    def value(hint: Any) -> object:
-        if "NoteTopic" in str(hint):
-            return (NoteTopic("a"),)
-        if "tuple" in str(hint):
-            return ("a",)
-        return by_kind.get(hint, 1.0 if "float" in str(hint) else "words")
-
-    values = {field.name: value(hints[field.name]) for field in fields(form)}
-    decision: decided.Decision = form(**values)
-    return decision
+    ids=["its sentence", "an earlier version's, that has none"],
+)
+def test_a_decision_is_told_by_its_sentence(body: dict[str, Any], words: str) -> None:
+    made = result()
+    log = [replace(events(made)[0], sequence=1, kind="decision_made", body=body)]
+    assert f": {words}\n" in render_markdown(made, [events(made)[0], *log])
 
 
 def test_a_body_of_any_shape_is_told_somehow() -> None:

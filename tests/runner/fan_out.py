@@ -12,8 +12,8 @@ from typing import Any
 from citewell.domain.runs import StageSeconds
 from citewell.engine import Citewell
 from citewell.flows.found import Found
+from citewell.flows.judge import merge_inspection
 from citewell.flows.local import first_plan, search
-from citewell.flows.merge import merge_inspection
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer
 from citewell.runs.execute import Perform

@@ -128,8 +128,8 @@ def _observed(engine: WatchedEngine, store: OneByOneRuns, task: dict[str, Any], 
 def main() -> None:
     """Fork a process for every line of stdin, and say how it ended."""
     data = Path(sys.argv[1])
-    import citewell.flows.effects
-    import citewell.runs.service  # noqa: F401  imported here once, so that no fork has to
+    import citewell.flows.outside
+    import citewell.runs.service  # noqa: F401  imported here once, so that no fork has to  # noqa: F401  imported here once, so that no fork has to
 
     for line in sys.stdin:
         child = os.fork()

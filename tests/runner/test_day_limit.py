@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.decisions import CostLimitReached
 from citewell.domain.errors import BadInput
 from citewell.domain.summaries import SummaryReport
 from citewell.engine import Citewell
-from citewell.flows.egress import egress_of
+from citewell.flows.play import egress_of
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says, silent
 from support.model_server import ScriptedModelServer
@@ -103,7 +102,7 @@ def test_the_run_says_which_limit_it_is_and_when_it_starts_again(
     engine = opened(limit=0.01)
     run_id = engine.start(QUESTION)
     engine.runs.wait(run_id)
-    (told,) = [one.of_day for one in engine.runs.decisions(run_id) if isinstance(one, CostLimitReached)]
+    (told,) = [one.data["of_day"] for one in engine.runs.decisions(run_id) if one.name == "cost_limit_reached"]
     assert "The day's limit of 0.01 USD" in told
     assert "starts again at 00:00 UTC on " in told
     assert model.requests == []

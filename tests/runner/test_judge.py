@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from citewell.domain.decisions import CoverageJudged
-from citewell.domain.events import DecisionMade, RunEvent
 from citewell.domain.evidence import UNLIKELY, EvidenceRow
 from citewell.domain.library import AddReport
 from citewell.domain.packs import ResearchPack
@@ -15,6 +13,7 @@ from citewell.domain.runs import JudgeResult
 from citewell.engine import Citewell
 from citewell.flows.judge import judge
 from runner.plays import pack, row
+from runner.scripted_runs import decisions
 from runner.test_runs import ask
 
 
@@ -79,11 +78,6 @@ def test_rows_that_carry_the_words_apart_from_any_answer_are_not_enough_and_say_
     assert "the rows speak of the subject, but" in result.reason
 
 
-def judgements(events: list[RunEvent]) -> list[CoverageJudged]:
-    decisions = [event.event.decision for event in events if isinstance(event.event, DecisionMade)]
-    return [decision for decision in decisions if isinstance(decision, CoverageJudged)]
-
-
 def tagged_with(found: ResearchPack, *rows: EvidenceRow) -> ResearchPack:
     return replace(found, exact_tag_evidence=rows)
 
@@ -144,9 +138,9 @@ def test_a_run_says_that_only_tags_match_and_looks_again(
     }
     add_path(vault(notes))
     events, result = ask(engine, "renewable energy")
-    first = judgements(events)[0]
-    assert (first.verdict, first.retry_action) == ("weak_evidence", "focused_retry")
-    assert "only a tag of the question" in first.reason
+    first = decisions(events, "judged")[0]
+    assert (first["verdict"], first["retry_action"]) == ("weak_evidence", "focused_retry")
+    assert "only a tag of the question" in first["reason"]
     assert result.answer_status == "no_evidence"
 
 
@@ -161,5 +155,5 @@ def test_a_run_tries_again_what_its_recall_note_misses(
     events, result = ask(engine, "Did Josiah Pell trim the oil lamp of the tower with shears?")
     assert result.pack is not None
     assert "No direct evidence for: shears." in result.pack.coverage.recall_note
-    assert judgements(events)[0].retry_action == "focused_retry"
+    assert decisions(events, "judged")[0]["retry_action"] == "focused_retry"
     assert "Josiah Pell shears" in result.explored.queries_tried

@@ -18,9 +18,9 @@ from citewell.domain.events import RunEvent
 from citewell.domain.judging import ClaimPair
 from citewell.domain.ports import Entailment
 from citewell.engine import Citewell
-from citewell.flows.effects import Effects
 from citewell.flows.found import Found
 from citewell.flows.local import first_plan, search
+from citewell.flows.outside import Outside
 from citewell.flows.write import answer, answer_form
 from citewell.models.entailment import OnnxEntailment
 from citewell.runs.journal import Run
@@ -198,10 +198,10 @@ class Thirds:
         return [Entails(1 / 3, 1 / 3, 1 / 3) for _ in pairs]
 
 
-def outside(judge: Entailment | None) -> Effects:
+def outside(judge: Entailment | None) -> Outside:
     """What is outside of a run, with this judge and nothing else that is asked for."""
     nothing: Any = None
-    return Effects(nothing, nothing, nothing, nothing, nothing, open_judge=lambda: judge)
+    return Outside(nothing, nothing, nothing, nothing, nothing, open_judge=lambda: judge)
 
 
 def test_a_judge_that_takes_too_long_is_not_waited_for() -> None:

@@ -92,7 +92,7 @@ async def checked_by_ones_own(run: Run, found: Found) -> None:
     """The flow with a verifier of the user's own, so that a test can say what it says."""
     await search(run, found, first_plan(run))
     await inspect(run, found)
-    judged(run, found, may_go_on=False)
+    await judged(run, found, may_go_on=False)
     await answer(run, found, replace(answer_form(run, found), verifier="own"))
 
 

@@ -10,7 +10,7 @@ from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.errors import BadInput
 from citewell.domain.runs import ModelUse, Spend
 from citewell.engine import Citewell
-from citewell.flows import costs
+from citewell.flows.found import affordable, lost_call, spent
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
@@ -117,19 +117,19 @@ class TestTokens:
     def test_a_call_that_was_given_up_counts_as_if_it_had_used_everything(self) -> None:
         request = ChatRequest("write", "openai:test", (ChatMessage("user", "x" * 300),), 500, 10.0)
         use = ModelUse("openai:test", max_tokens=1_000)
-        assert costs.fitted(request, Spend(), use) == request
-        dropped = costs.dropped_call(request, use)
-        spend = costs.spent(Spend(), dropped, costs.worst_tokens(request))
+        assert affordable(request, Spend(), use) == request
+        call, most = lost_call(request, use)
+        spend = spent(Spend(), call, most)
         assert (spend.tokens, spend.unmetered_tokens) == (0, 608)
-        again = costs.fitted(request, spend, use)
+        again = affordable(request, spend, use)
         assert again is not None
         assert again.max_output_tokens == 1_000 - 608 - 108
-        assert costs.fitted(request, costs.spent(spend, dropped, 608), use) is None
+        assert affordable(request, spent(spend, call, 608), use) is None
 
     def test_what_calls_under_way_may_use_is_reserved(self) -> None:
         request = ChatRequest("write", "openai:test", (ChatMessage("user", "x" * 300),), 500, 10.0)
         use = ModelUse("openai:test", max_tokens=1_000)
-        assert costs.fitted(request, Spend(), use, costs.Reserved(tokens=800)) is None
+        assert affordable(request, Spend(), use, [request, request]) is None
 
     def test_a_ceiling_that_is_none_is_refused(self, bench: Bench) -> None:
         engine = Citewell(Settings(data_dir=bench.data_dir))

@@ -11,8 +11,8 @@ import pytest
 from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.domain.library import AddReport
 from citewell.engine import Citewell
-from citewell.flows.found import Found, ask, fitted, retrieve
-from citewell.flows.local import first_plan, show_found
+from citewell.flows.found import Found, ask, fitted
+from citewell.flows.local import first_plan, first_search
 from citewell.flows.write import answer
 from citewell.models.tokens import FRAME_TOKENS, estimate_tokens
 from citewell.runs.journal import Run
@@ -33,7 +33,7 @@ async def two_calls(run: Run, found: Found) -> None:
     """Two calls of a model at once before anything is searched."""
     found.plan = first_plan(run)
     await run.all(*(ask_within(run, found, prompt) for prompt in PROMPTS))
-    show_found(run, found, await retrieve(run, found, run.request.question, found.plan))
+    await first_search(run, found, found.plan)
     await answer(run, found)
 
 

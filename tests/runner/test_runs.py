@@ -23,8 +23,7 @@ from citewell.domain.library import AddReport
 from citewell.domain.ports import Clock
 from citewell.domain.runs import RunRequest, RunResult, RunSummary
 from citewell.engine import Citewell
-from citewell.flows.display import Display
-from citewell.flows.play import begin
+from citewell.flows.play import Display, begin
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import Call
 from citewell.runs.records import finish_entry, opening_entry, replay

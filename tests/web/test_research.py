@@ -11,7 +11,7 @@ import pytest
 from citewell.domain.runs import RunResult
 from citewell.domain.web import WebReport
 from citewell.engine import Citewell
-from citewell.flows.egress import egress_of
+from citewell.flows.play import egress_of
 from citewell.settings import Settings
 from support.origin import Page
 from web.loopback_internet import Internet, loopback_internet

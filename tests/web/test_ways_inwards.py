@@ -16,9 +16,10 @@ from mcp import Client
 from citewell.domain.errors import CitewellError
 from citewell.domain.runs import Stage
 from citewell.engine import Citewell
-from citewell.flows.outside import PageRead, Sites, WebSearched
+from citewell.flows.outside import PageRead, WebSearched
 from citewell.runs.journal import Call, Failed
 from citewell.settings import Settings
+from citewell.web.searching import SiteRules
 from readers.pdf_bytes import assemble, content, stream
 from support.mcp_client import talk
 from support.origin import Origin, Page
@@ -160,7 +161,7 @@ def test_a_call_of_a_resumed_run_meets_the_guard_too(url: str, internet: Interne
 
     address = url.format(port=internet.canary.port)
     with pytest.raises(Failed) as refused:
-        performed("read_page", "read", PageRead, url=address, seconds=2.0, max_bytes=10_000, sites=Sites())
+        performed("read_page", "read", PageRead, url=address, seconds=2.0, max_bytes=10_000, sites=SiteRules())
     assert "127.0.0.1" not in refused.value.message
     control = performed(
         "search_web",
@@ -170,7 +171,7 @@ def test_a_call_of_a_resumed_run_meets_the_guard_too(url: str, internet: Interne
         query="Halvard light",
         limit=5,
         seconds=5.0,
-        sites=Sites(),
+        sites=SiteRules(),
     )
     assert control.hits
     engine.close()

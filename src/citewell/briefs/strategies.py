@@ -7,9 +7,9 @@ it, and says so where it is not there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from citewell.briefs.binding import CitationBinder
 from citewell.briefs.deduplication import LexicalDeduplicator, NoDeduplicator
@@ -27,11 +27,16 @@ from citewell.domain.briefs import (
     ReportPlan,
     StrategyStage,
 )
+from citewell.domain.documents import DocumentView
 from citewell.domain.errors import BadInput, Conflict, Unavailable, WorkFailed
+from citewell.domain.evidence import EvidenceRow
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
+from citewell.domain.runs import JudgeResult
 from citewell.domain.surveys import TopicSurvey
 from citewell.synthesis.verify import verify
+
+T = TypeVar("T")
 
 
 class QueryPlanner(Protocol):
@@ -63,7 +68,7 @@ class CredibilityTriage(Protocol):
 
 
 class Synthesizer(Protocol):
-    """The report as a draft: sentences, each with the exact quotes it rests on."""
+    """A draft: sentences, each with the exact quotes it rests on. A question is the only query of its answer."""
 
     def write(self, queries: Sequence[QuotedQuery]) -> Draft: ...
 
@@ -74,6 +79,40 @@ class Verifier(Protocol):
     def verify(
         self, question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int
     ) -> Verification: ...
+
+
+class SearchPlanner(Protocol):
+    """The searches for a question, from those that rules made; filters and limits stay as they were asked for."""
+
+    def plan(self, question: str, plan: QueryPlan) -> QueryPlan: ...
+
+
+# More of a document around the question; None where it was removed meanwhile.
+ReadMore = Callable[[str], DocumentView | None]
+
+
+class Inspector(Protocol):
+    """More of the documents that come first: what `read` gives of some of them."""
+
+    def inspect(self, keys: Sequence[str], query: str, read: ReadMore) -> Sequence[DocumentView]: ...
+
+
+# The documents around one, by its key.
+Related = Callable[[str], Sequence[EvidenceRow]]
+
+
+class Expander(Protocol):
+    """What belongs to a document beside it: some of what `related` gives."""
+
+    def expand(self, key: str, related: Related) -> Sequence[EvidenceRow]: ...
+
+
+class Judge(Protocol):
+    """Whether evidence is enough, and if not, the one thing worth trying."""
+
+    def judge(
+        self, pack: ResearchPack, retries_left: int, expansions_left: int, tried: Sequence[str]
+    ) -> JudgeResult: ...
 
 
 class Binder(Protocol):
@@ -115,6 +154,10 @@ _SHIPPED: dict[StrategyStage, dict[str, Any]] = {
     "synthesizer": {"default": QuotingSynthesizer()},
     "verifier": {"rules": RuleVerifier()},
     "binder": {"citation": CitationBinder()},
+    "search_planner": {},
+    "inspector": {},
+    "expander": {},
+    "judge": {},
 }
 _METHODS: dict[StrategyStage, str] = {
     "planner": "plan",
@@ -124,6 +167,20 @@ _METHODS: dict[StrategyStage, str] = {
     "synthesizer": "write",
     "verifier": "verify",
     "binder": "bind",
+    "search_planner": "plan",
+    "inspector": "inspect",
+    "expander": "expand",
+    "judge": "judge",
+}
+# The parts of a run that answers a question, and what kind of strategy each is.
+COMPONENTS: dict[str, StrategyStage] = {
+    "planner": "search_planner",
+    "retriever": "retrieval",
+    "inspector": "inspector",
+    "expander": "expander",
+    "judge": "judge",
+    "synthesizer": "synthesizer",
+    "verifier": "verifier",
 }
 _OWN: dict[StrategyStage, dict[str, Any]] = {stage: {} for stage in _SHIPPED}
 
@@ -135,7 +192,7 @@ def register_strategy(stage: StrategyStage, name: str, strategy: object) -> None
     """
     if stage not in _SHIPPED:
         raise BadInput(f"There is no stage '{stage}'.", fix=f"Choose one of {', '.join(_SHIPPED)}.")
-    if not name or name in STRATEGY_NAMES[stage] or not all(char.isalnum() or char in "-_." for char in name):
+    if not name or name in STRATEGY_NAMES.get(stage, ()) or not all(char.isalnum() or char in "-_." for char in name):
         raise BadInput(
             f"A {stage} cannot be called '{name}'.", fix="Choose a name of letters, digits, '-', '_' and '.'."
         )
@@ -150,9 +207,19 @@ def register_strategy(stage: StrategyStage, name: str, strategy: object) -> None
     _OWN[stage][name] = strategy
 
 
+def register_components(components: Mapping[str, object]) -> dict[str, str]:
+    """Parts of one's own, known by their attribute `name`, else by the name of their class; the names by part."""
+    if unknown := sorted(components.keys() - COMPONENTS.keys()):
+        raise BadInput(f"A run has no part '{unknown[0]}'.", fix=f"Choose from {', '.join(COMPONENTS)}.")
+    names = {part: str(getattr(one, "name", "") or type(one).__name__) for part, one in components.items()}
+    for part, one in components.items():
+        register_strategy(COMPONENTS[part], names[part], one)
+    return names
+
+
 def known_strategies(stage: StrategyStage) -> tuple[str, ...]:
     """The names of a stage's strategies, one's own last."""
-    return (*STRATEGY_NAMES[stage], *_OWN[stage])
+    return (*STRATEGY_NAMES.get(stage, ()), *_OWN[stage])
 
 
 def strategy_of(stage: StrategyStage, name: str) -> Any:
@@ -199,3 +266,40 @@ def retrieved(name: str, question: str, plan: QueryPlan, search: Search) -> Rese
             fix="Return rows of what `search` returned.",
         )
     return replace(pack, question=question)
+
+
+def searches_of(name: str, question: str, plan: QueryPlan) -> QueryPlan:
+    """The searches a planner of one's own wants; where it may look stays as it was asked for."""
+    own: QueryPlan = strategy_of("search_planner", name).plan(question, plan)
+    return replace(own, filters=plan.filters, limits=plan.limits)
+
+
+def inspected(name: str, keys: Sequence[str], query: str, read: ReadMore) -> tuple[DocumentView, ...]:
+    """What an inspector of one's own reads: only views that the corpus gave it."""
+    seen: list[DocumentView | None] = []
+
+    def reading(key: str) -> DocumentView | None:
+        seen.append(read(key))
+        return seen[-1]
+
+    return _given("inspector", name, strategy_of("inspector", name).inspect(keys, query, reading), seen)
+
+
+def expanded(name: str, key: str, related: Related) -> tuple[EvidenceRow, ...]:
+    """What an expander of one's own adds: only rows that the corpus gave it."""
+    seen: list[EvidenceRow] = []
+
+    def around(one: str) -> Sequence[EvidenceRow]:
+        rows = related(one)
+        seen.extend(rows)
+        return rows
+
+    return _given("expander", name, strategy_of("expander", name).expand(key, around), seen)
+
+
+def _given(part: str, name: str, chosen: Sequence[T], seen: Sequence[T | None]) -> tuple[T, ...]:
+    if not all(one in seen for one in chosen):
+        raise WorkFailed(
+            f"The {part} '{name}' gave a passage that the corpus did not give it.", fix="Return what it was given."
+        )
+    return tuple(chosen)

@@ -18,7 +18,19 @@ Family = Literal["knowledge", "web", "academic", "code"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 ClaimType = Literal["fact", "analysis", "recommendation", "comparison"]
 CLAIM_TYPES: tuple[ClaimType, ...] = get_args(ClaimType)
-StrategyStage = Literal["planner", "retrieval", "deduplicator", "triage", "synthesizer", "verifier", "binder"]
+StrategyStage = Literal[
+    "planner",
+    "retrieval",
+    "deduplicator",
+    "triage",
+    "synthesizer",
+    "verifier",
+    "binder",
+    "search_planner",
+    "inspector",
+    "expander",
+    "judge",
+]
 # The names of the shipped strategies; any other is one of the user's own (`briefs/strategies.py`).
 STRATEGY_NAMES: dict[StrategyStage, tuple[str, ...]] = {
     "planner": ("llm", "rules"),

@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from citewell.domain.decisions import DECISION_TYPES, Decision, decision_body, read_decision
 from citewell.domain.runs import RunRequest, RunResult, RunStatus, Stage, StopReason
 
 
@@ -68,7 +67,17 @@ class ObservationRecorded:
 
 @dataclass(frozen=True, slots=True)
 class DecisionMade:
-    decision: Decision
+    """What a run decided: a name, what it was decided from, and a sentence for people (none in records before 0.2)."""
+
+    name: str
+    data: dict[str, Any]
+    text: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What was decided, in words; of a record that has none, its name and what it holds."""
+        told = ", ".join(f"{name}: {value}" for name, value in sorted(self.data.items()))
+        return self.text or f"decided {self.name} {told}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +174,8 @@ EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 EVENT_TYPES: dict[str, type[Any]] = {
     re.sub(r"(?<!^)(?=[A-Z])", "_", entry.__name__).lower(): entry for entry in get_args(Event)
 }
-# What is read back from a log as it is; a decision is read by its own type.
-DECODED_TYPES: tuple[type[Any], ...] = (
-    *(form for form in EVENT_TYPES.values() if form is not DecisionMade),
-    *DECISION_TYPES.values(),
-)
+# What is read back from a log.
+DECODED_TYPES: tuple[type[Any], ...] = tuple(EVENT_TYPES.values())
 _KINDS: dict[type[Any], EventKind] = {form: kind for kind in EVENT_KINDS if (form := EVENT_TYPES.get(kind))}
 
 
@@ -208,8 +214,6 @@ def kind_of_event(event: Event) -> EventKind:
 
 def event_body(event: Event) -> dict[str, Any]:
     """An event as it is recorded, without its kind."""
-    if isinstance(event, DecisionMade):
-        return decision_body(event.decision)
     body: dict[str, Any] = msgspec.to_builtins(event)
     if isinstance(event, (ActionIntended, ObservationRecorded)):
         return {name: value for name, value in body.items() if value is not None}
@@ -219,7 +223,9 @@ def event_body(event: Event) -> dict[str, Any]:
 def read_event(kind: str, body: dict[str, Any]) -> Event:
     """A recorded event of this version or an earlier one."""
     if kind == "decision_made":
-        return DecisionMade(read_decision(body))
+        data = body.get("data")
+        kept = data if isinstance(data, dict) else {}
+        return DecisionMade(str(body.get("name", "")), kept, str(body.get("text") or ""))
     if kind == "display_updated":
         return _displayed(body)
     event: Event = msgspec.convert(body, EVENT_TYPES[kind])

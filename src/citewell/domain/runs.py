@@ -253,6 +253,8 @@ class RunRequest:
     report: ReportTask | None = None
     # Which conversation it is a question of, where the caller names one.
     conversation_id: str = ""
+    # Parts of the user's own, by what they are: `{"judge": "StrictJudge"}`; the others are the shipped ones.
+    components: dict[str, str] = field(default_factory=dict)
 
 
 VerdictOnEvidence = Literal["enough_evidence", "no_evidence", "weak_evidence"]

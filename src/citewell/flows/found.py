@@ -1,23 +1,31 @@
-"""What a run has come to so far: everything its result is made from, and what it spent on models."""
+"""What a run has come to so far: everything its result is made from, and what it spends on models.
+
+A model is called only if the whole of its prompt and of the output it may give fits under the ceilings, in USD and in
+tokens, beside what is under way; so they hold whatever the model does. Tokens of a prompt are estimated high; what a
+call really cost is what the provider says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from citewell.domain.answers import Doubt, Draft, Entails, Opinion, PreparedSynthesis, Verification
 from citewell.domain.briefs import ReportRecord
-from citewell.domain.chat import ChatReply, ChatRequest
-from citewell.domain.decisions import CostLimitReached, ModelAsked
+from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
 from citewell.domain.judging import ClaimPair
 from citewell.domain.packs import DroppedCandidate, ResearchPack, RetrievalReport
 from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import JudgeResult, ModelCall, Spend
+from citewell.domain.runs import JudgeResult, ModelCall, ModelUse, Spend
 from citewell.domain.web import WebReport
-from citewell.flows import costs
-from citewell.flows.outside import Outside, Retrieved
-from citewell.models.tokens import estimate_prompt
+from citewell.flows.outside import Outside
+from citewell.models.tokens import estimate_prompt, estimate_tokens
 from citewell.runs.journal import Abandoned, Failed, Run
+
+# An answer shorter than this is not worth a call.
+LEAST_OUTPUT_TOKENS = 150
 
 
 @dataclass(slots=True)
@@ -66,50 +74,206 @@ class Found:
         self.aliases_untried += [one for one in report.aliases_untried if one not in self.aliases_untried]
 
 
+def some(count: int, noun: str) -> str:
+    """`1 row`, `3 rows`."""
+    return f"{count} {noun if count == 1 else noun.removesuffix('y') + 'ies' if noun.endswith('ry') else noun + 's'}"
+
+
 async def retrieve(
     run: Run, found: Found, question: str, plan: QueryPlan, attempt: int = 1, source: str = ""
 ) -> ResearchPack:
-    """Search the corpus by a plan."""
+    """Search the corpus by a plan; with a source, by the user's own retriever."""
     spend = found.spend
     found.spend = replace(spend, retrieval_passes=spend.retrieval_passes + 1)
-    seen: Retrieved = await run.io(Outside.retrieve, question, plan, attempt, run.request.semantic, source)
+    source = source or run.request.components.get("retriever", "")
+    seen = await run.io(Outside.retrieve, question, plan, attempt, run.request.semantic, source)
     found.count(run, seen.report)
     return seen.pack
+
+
+# Asking models
 
 
 async def ask(run: Run, found: Found, request: ChatRequest) -> ChatReply:
     """Ask a model; what it cost is counted whatever comes of it. Raises Failed or Abandoned."""
     try:
         reply = await run.io(Outside.ask, request)
-    except Failed as failed:
-        if "usage" in failed.details:
-            _spend(found, costs.failed_call(request, failed))
-        else:
-            _spend(found, costs.dropped_call(request, run.request.models), costs.worst_tokens(request))
+    except (Failed, Abandoned) as error:
+        _count(found, *lost_call(request, run.request.models, error))
         raise
-    except Abandoned:
-        _spend(found, costs.dropped_call(request, run.request.models), costs.worst_tokens(request))
-        raise
-    _spend(found, costs.call_of(request, reply))
+    _count(found, call_of(request, reply))
     return reply
 
 
-def _spend(found: Found, call: ModelCall, unmetered: int = 0) -> None:
-    found.spend = costs.spent(found.spend, call, unmetered)
+def _count(found: Found, call: ModelCall, unmetered: int = 0) -> None:
+    found.spend = spent(found.spend, call, unmetered)
     found.calls.append(call)
 
 
 def fitted(run: Run, found: Found, wanted: ChatRequest) -> ChatRequest | None:
     """The call as far as the ceilings leave room for it, beside what is under way; None where they leave too little."""
-    asked = [call.arguments["request"] for call in run.open if call.name == "ask"]
-    return costs.fitted(wanted, found.spend, run.request.models, costs.reserved(asked, run.request.models))
+    under_way = [call.arguments["request"] for call in run.open if call.name == "ask"]
+    return affordable(wanted, found.spend, run.request.models, under_way)
 
 
-def asked(request: ChatRequest) -> ModelAsked:
-    return ModelAsked(request.model, request.purpose, estimate_prompt(request.messages), request.max_output_tokens)
+def note_asked(run: Run, request: ChatRequest) -> None:
+    given, most = estimate_prompt(request.messages), request.max_output_tokens
+    text = f"asked {request.model} to {request.purpose}: {given} tokens in, {most} out at most"
+    purpose = request.purpose
+    run.note("model_asked", text, model=request.model, purpose=purpose, input_tokens=given, max_output_tokens=most)
 
 
-def ceiling_reached(run: Run, found: Found, of_day: str = "") -> CostLimitReached:
-    """What is told where a ceiling leaves no room for the next call; `of_day` where it is that of all runs of a day."""
+def note_ceiling(run: Run, found: Found, of_day: str = "") -> None:
+    """A ceiling leaves no room for the next call; `of_day` where it is that of all runs of a day."""
     use, spend = run.request.models, found.spend
-    return CostLimitReached(use.max_cost_usd, spend.cost_usd, use.max_tokens, spend.tokens, of_day)
+    usd = f"{use.max_cost_usd} USD" if use.max_cost_usd is not None else ""
+    ceiling = " and ".join(filter(None, (usd, f"{use.max_tokens} tokens" if use.max_tokens is not None else "")))
+    run.note(
+        "cost_limit_reached",
+        f"{of_day or f'the ceiling of {ceiling} leaves no room for the next call.'} Quoting instead.",
+        max_cost_usd=use.max_cost_usd,
+        spent_usd=spend.cost_usd,
+        max_tokens=use.max_tokens,
+        spent_tokens=spend.tokens,
+        of_day=of_day,
+    )
+
+
+# What models may cost
+
+
+@dataclass(frozen=True, slots=True)
+class MayAsk:
+    """Calls that a run may make: how many, the most each can use, and the price."""
+
+    times: int
+    each: Usage
+    price: Price | None
+
+
+def may_write(run: Run, max_output_tokens: int, reviewer_tokens: int) -> tuple[MayAsk, ...]:
+    """The calls that write an answer from evidence: its draft, the repair and the review."""
+    use = run.request.models
+    evidence = estimate_tokens("x" * run.request.max_evidence_chars)
+    repair = Usage(evidence + max_output_tokens, max_output_tokens)
+    return (
+        MayAsk(int(use.writes), Usage(evidence, max_output_tokens), use.writer_price),
+        MayAsk(run.budget.repairs if use.writes else 0, repair, use.writer_price),
+        MayAsk(int(bool(use.reviewer)), Usage(evidence + max_output_tokens, reviewer_tokens), use.reviewer_price),
+    )
+
+
+def note_cost(run: Run, calls: Sequence[MayAsk]) -> None:
+    """The most the models of this run can cost, before any of them is asked: every call it may make, in full."""
+    calls, use = [one for one in calls if one.times], run.request.models
+    given = sum(one.times * one.each.input_tokens for one in calls)
+    taken = sum(one.times * one.each.output_tokens for one in calls)
+    costs = [one.times * one.price.cost(one.each) for one in calls if one.price is not None]
+    usd = round(sum(costs), 6) if len(costs) == len(calls) else None
+    times = sum(one.times for one in calls)
+    price = "at a price nobody knows" if usd is None else f"at most {usd:.4f} USD" if usd else "free of charge"
+    text = f"up to {some(times, 'model call')}, {price}"
+    text += f", ceiling {use.max_cost_usd} USD" if use.max_cost_usd is not None else ""
+    text += f", ceiling {use.max_tokens} tokens" if use.max_tokens is not None else ""
+    run.note(
+        "cost_estimated",
+        text,
+        calls=times,
+        input_tokens=given,
+        output_tokens=taken,
+        usd=usd,
+        max_cost_usd=use.max_cost_usd,
+        max_tokens=use.max_tokens,
+    )
+
+
+def affordable(
+    request: ChatRequest, spend: Spend, use: ModelUse, under_way: Sequence[ChatRequest] = ()
+) -> ChatRequest | None:
+    """The call with as much output as the ceilings leave room for; None where they leave room for too little.
+
+    What calls still under way may use in full is reserved already.
+    """
+    most, prompt, price = request.max_output_tokens, estimate_prompt(request.messages), price_of(request, use)
+    if use.max_cost_usd is not None:
+        if price is None or spend.unpriced_calls:
+            return None
+        left = use.max_cost_usd - spend.cost_usd - sum(_worst_cost(one, use) for one in under_way)
+        left -= price.cost(Usage(prompt, 0))
+        if left < 0:
+            return None
+        if price.output_usd > 0:
+            most = min(most, int(left * 1_000_000 / price.output_usd))
+    if use.max_tokens is not None:
+        used = spend.tokens + spend.unmetered_tokens + sum(map(worst_tokens, under_way))
+        most = min(most, use.max_tokens - used - prompt)
+    if most >= request.max_output_tokens:
+        return request
+    return replace(request, max_output_tokens=most) if most >= LEAST_OUTPUT_TOKENS else None
+
+
+def worst_tokens(request: ChatRequest) -> int:
+    """The most a call can use: its prompt, and all of the output it may give."""
+    return estimate_prompt(request.messages) + request.max_output_tokens
+
+
+def _worst_cost(request: ChatRequest, use: ModelUse) -> float:
+    price = price_of(request, use)
+    return price.cost(Usage(estimate_prompt(request.messages), request.max_output_tokens)) if price else 0.0
+
+
+def price_of(request: ChatRequest, use: ModelUse) -> Price | None:
+    """What the model of a call costs."""
+    prices = {"plan": use.planner_price, "review": use.reviewer_price, "evaluate": use.evaluator_price}
+    return prices.get(request.purpose, use.writer_price)
+
+
+def call_of(request: ChatRequest, reply: ChatReply) -> ModelCall:
+    """A call as the metrics tell it."""
+    return ModelCall(
+        purpose=request.purpose,
+        model=reply.model,
+        provider=reply.provider,
+        input_chars=request.input_chars,
+        output_chars=len(reply.text),
+        input_tokens=reply.usage.input_tokens,
+        output_tokens=reply.usage.output_tokens,
+        tokens_are_reported=reply.usage.is_reported,
+        cost_usd=reply.cost_usd,
+        attempts=reply.attempts,
+    )
+
+
+def lost_call(request: ChatRequest, use: ModelUse, error: Failed | Abandoned | None = None) -> tuple[ModelCall, int]:
+    """A call without a usable reply, and the tokens it may have used beside what the provider told.
+
+    What a call cost that was given up half-way is known only where it costs nothing.
+    """
+    provider, _, model = request.model.partition(":")
+    call = ModelCall(request.purpose, model, provider, request.input_chars)
+    if isinstance(error, Failed) and "usage" in error.details:
+        usage, details = msgspec.convert(error.details["usage"], Usage), error.details
+        return replace(
+            call,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            tokens_are_reported=usage.is_reported,
+            cost_usd=details["cost_usd"],
+            attempts=details["attempts"],
+            problem=error.code,
+        ), 0
+    price = price_of(request, use)
+    is_free = price is not None and price.input_usd == 0 and price.output_usd == 0
+    return replace(call, cost_usd=0.0 if is_free else None, problem="given_up"), worst_tokens(request)
+
+
+def spent(spend: Spend, call: ModelCall, unmetered_tokens: int = 0) -> Spend:
+    """What is spent with this call too; of one that was given up, the most it may have used."""
+    return replace(
+        spend,
+        model_calls=spend.model_calls + 1,
+        tokens=spend.tokens + call.input_tokens + call.output_tokens,
+        cost_usd=round(spend.cost_usd + (call.cost_usd or 0.0), 9),
+        unpriced_calls=spend.unpriced_calls + (call.cost_usd is None),
+        unmetered_tokens=spend.unmetered_tokens + unmetered_tokens,
+    )

@@ -14,7 +14,6 @@ from typing import get_args
 
 import msgspec
 
-from citewell.domain.decisions import PageTaken, SourceTurnedAway, WebHitsFound
 from citewell.domain.web import (
     FailedSource,
     FetchProblem,
@@ -29,11 +28,12 @@ from citewell.domain.web import (
     WebUse,
 )
 from citewell.evidence.copies import are_copies
-from citewell.flows.assess import INJECTION, WebAssessment
-from citewell.flows.found import Found
-from citewell.flows.outside import Outside, Sites
+from citewell.flows.found import Found, some
+from citewell.flows.judge import INJECTION, WebAssessment
+from citewell.flows.outside import Outside
 from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run
 from citewell.text.urls import canonical_url
+from citewell.web.searching import SiteRules
 
 COPY = "a copy of"
 RETRACTED = "retracted_source"
@@ -104,7 +104,8 @@ class Gather:
         finally:
             self._bytes_held -= _held(max_bytes)
         self._count(seen.requests)
-        self.run.decide(WebHitsFound(provider, query, tuple(hit.url for hit in seen.hits)))
+        text = f"{provider} found {some(len(seen.hits), 'page')} for {query}"
+        self.run.note("web_found", text, provider=provider, query=query, urls=[hit.url for hit in seen.hits])
         return seen.hits
 
     async def read(self, url: str, max_bytes: int, max_chars: int | None = None) -> PageFacts | None:
@@ -132,14 +133,25 @@ class Gather:
         if paper is not None:
             self.papers[page.source_key] = paper
         flags = (*page.flags, *((INJECTION,) if page.injections else ()))
-        self.run.decide(PageTaken(page.source_key, page.final_url, flags))
+        text = f"read {page.final_url}" + (f" ({', '.join(flags)})" if flags else "")
+        self.run.note("page_read", text, source_key=page.source_key, url=page.final_url, flags=flags)
         if page.injections:
             self.run.warn(INJECTION)
+
+    def turn_away(self, source: str, reason: str) -> None:
+        """A source that gives nothing, and why; its place goes to the next."""
+        self.run.note("source_turned_away", f"left out {source}: {reason}", source=source, reason=reason)
+
+    def note_round(self, number: int, most: int, queries: Sequence[str]) -> None:
+        """A round of searches: what is asked, of whom."""
+        asked = self.use.providers
+        text = f"round {number} of {most}, {', '.join(asked)}: {' | '.join(queries)}"
+        self.run.note("web_round", text, loop=number, max_loops=most, queries=queries, providers=asked)
 
     def turn_away_copy(self, page: PageFacts, of: PageFacts) -> None:
         reason = f"{COPY} {of.source_key}"
         self.left_out.append(LeftOut(page.final_url, reason))
-        self.run.decide(SourceTurnedAway(page.final_url, reason))
+        self.turn_away(page.final_url, reason)
 
     def paper_of(self, url: str) -> PaperFacts | None:
         return next((hit.paper for hit in self.hits if hit.url == url and hit.paper is not None), None)
@@ -151,14 +163,14 @@ class Gather:
         if failed.code in get_args(FetchProblem):
             problem = failed.code  # type: ignore[assignment]
         self.failed.append(FailedSource(source, problem, failed.message))
-        self.run.decide(SourceTurnedAway(source, f"{problem}: {failed.message}"))
+        self.turn_away(source, f"{problem}: {failed.message}")
         self.run.warn(warning)
 
     # Budgets
 
     @property
-    def _sites(self) -> Sites:
-        return Sites(self.use.allow, self.use.deny)
+    def _sites(self) -> SiteRules:
+        return SiteRules(self.use.allow, self.use.deny)
 
     def _seconds(self, most: float) -> float:
         return round(max(_LEAST_SECONDS, min(most, self.run.gathering_left * _SHARE_OF_TIME)), 3)

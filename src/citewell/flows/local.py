@@ -2,43 +2,28 @@
 
 plan → retrieve, and the topic's brief at the same time → inspect the top rows → judge → at most one focused retry or
 one related expansion → the answer (`flows/write.py`).
+
+Planner, retriever, inspector, expander, judge, synthesizer and verifier are the shipped ones, or the user's own
+(`run.request.components`), whose every word is on record.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.domain.chat import Usage
-from citewell.domain.decisions import (
-    ActionGivenUp,
-    CostEstimated,
-    CoverageJudged,
-    EvidenceFound,
-    EvidenceReread,
-    ExpansionMerged,
-    PlannerAsked,
-    PlannerFailed,
-    PlannerMerged,
-    PlannerSkipped,
-    RetryMerged,
-    SearchesPlanned,
-    TopicBriefAdded,
-)
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan, Variant
 from citewell.domain.runs import Failure, JudgeResult
 from citewell.domain.topics import TopicBrief
-from citewell.flows import costs, evaluator
-from citewell.flows.found import Found, ask, fitted, retrieve
-from citewell.flows.judge import judge
-from citewell.flows.merge import merge_expansion, merge_inspection, merge_retry
+from citewell.flows.found import Found, MayAsk, ask, fitted, may_write, note_cost, retrieve, some
+from citewell.flows.judge import judge, merge_expansion, merge_inspection, merge_retry
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer
-from citewell.models.tokens import estimate_tokens
 from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
 from citewell.planning import planner
 from citewell.planning.chat_prompt import prompt_of
-from citewell.planning.planner import merge_planned, planner_request, wants_model, without_model
 from citewell.planning.strategy import plan_question
 from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.synthesis import review
@@ -51,7 +36,7 @@ _PLANNER_SHARE = 0.25
 
 async def local(run: Run, found: Found) -> None:
     """Answer from the corpus."""
-    run.decide(*estimated_cost(run))
+    estimate_cost(run)
     plan = first_plan(run)
     if run.request.goal == "synthesis":
         await _read_given(run, found, plan)
@@ -65,10 +50,10 @@ async def local(run: Run, found: Found) -> None:
         run.end(run.finishing or "no_evidence")
 
     await inspect(run, found)
-    verdict = judged(run, found, may_go_on=not run.is_cut_short)
+    verdict = await judged(run, found, may_go_on=not run.is_cut_short)
     if verdict.retry_action == "focused_retry" and verdict.retry_variant:
         if not has_asked:
-            plan = await asked_planner(run, found, plan, "what was found is weak")
+            plan = await _asked_planner(run, found, plan, "what was found is weak")
         await _search_again(run, found, plan, verdict.retry_variant)
     elif verdict.retry_action == "related_expansion" and verdict.expansion_lookup:
         await _expand(run, found, verdict.expansion_lookup)
@@ -76,6 +61,14 @@ async def local(run: Run, found: Found) -> None:
 
 
 # Planning
+
+
+def estimate_cost(run: Run, *others: MayAsk) -> None:
+    """The most the models of this run can cost, told before any of them is asked."""
+    use = run.request.models
+    if use.writes or use.planner or others:
+        planned = MayAsk(2 if use.planner else 0, Usage(1_000, planner.MAX_OUTPUT_TOKENS), use.planner_price)
+        note_cost(run, (planned, *may_write(run, use.max_output_tokens, review.MAX_OUTPUT_TOKENS), *others))
 
 
 def first_plan(run: Run) -> QueryPlan:
@@ -87,39 +80,28 @@ def first_plan(run: Run) -> QueryPlan:
     return plan_question(prompt, request.filters, limits, topic=request.topic, include_topic_brief=request.topic_brief)
 
 
-def estimated_cost(run: Run) -> list[CostEstimated]:
-    """The most the models of this run can cost, before any of them is asked."""
-    use, advice = run.request.models, _advice(run)
-    if not (use.writes or use.planner or advice is not None):
-        return []
-    chars, repairs = run.request.max_evidence_chars, run.budget.repairs
-    most = costs.estimate(use, chars, repairs, planner.MAX_OUTPUT_TOKENS, review.MAX_OUTPUT_TOKENS, advice)
-    given, taken = most.input_tokens, most.output_tokens
-    return [CostEstimated(most.calls, given, taken, most.usd, use.max_cost_usd, use.max_tokens)]
-
-
-def _advice(run: Run) -> costs.MoreCalls | None:
-    """What a model may be asked before and between rounds on the web."""
-    web = run.request.web
-    if web is None or not (web.providers and web.loops and web.model) or run.request.goal != "answer":
-        return None
-    each = Usage(estimate_tokens("x" * evaluator.MOST_PROMPT_CHARS), evaluator.MAX_OUTPUT_TOKENS)
-    return costs.MoreCalls(web.max_loops + 1, each, run.request.models.evaluator_price)
-
-
 async def with_planner(run: Run, found: Found, plan: QueryPlan) -> tuple[QueryPlan, bool]:
-    """Ask a model first where one is chosen and worth it; the plan, and whether one was asked."""
+    """Ask the user's own planner, or a model where one is chosen and worth it; the plan, and whether one was asked."""
     found.plan = plan
-    if not run.request.models.planner or run.is_hurried:
+    request = run.request
+    if own := request.components.get("planner"):
+        try:
+            return await run.io(Outside.plan_searches, own, request.question, plan), True
+        except Abandoned:
+            return plan, True
+        except Failed as failed:
+            run.gave_up("plan", failed, "planner_failed_deterministic_used")
+            return plan, True
+    if not request.models.planner or run.is_hurried:
         return plan, True
-    wanted, why = wants_model(plan, prompt_of(run.request.question, run.request.conversation))
+    wanted, why = planner.wants_model(plan, prompt_of(request.question, request.conversation))
     if wanted:
-        return await asked_planner(run, found, plan, why), True
-    run.decide(PlannerSkipped(why))
+        return await _asked_planner(run, found, plan, why), True
+    run.note("planner_skipped", f"planned without a model: {why}", why=why)
     return replace(plan, planner_status="skipped_by_policy"), False
 
 
-async def asked_planner(run: Run, found: Found, plan: QueryPlan, why: str) -> QueryPlan:
+async def _asked_planner(run: Run, found: Found, plan: QueryPlan, why: str) -> QueryPlan:
     """A planning model's help; a failure costs nothing but the help, for the plan without it is there."""
     use = run.request.models
     prompt = prompt_of(run.request.question, run.request.conversation)
@@ -128,31 +110,35 @@ async def asked_planner(run: Run, found: Found, plan: QueryPlan, why: str) -> Qu
         if unreadable and run.is_cut_short:
             break
         seconds = min(use.planner_seconds, run.budget.seconds * _PLANNER_SHARE, run.seconds_left)
-        wanted = planner_request(plan, prompt, use.planner, round(max(seconds, 0.5), 3), unreadable)
+        wanted = planner.planner_request(plan, prompt, use.planner, round(max(seconds, 0.5), 3), unreadable)
         request = fitted(run, found, wanted)
         if request is None:
-            run.decide(PlannerSkipped("the cost ceiling"))
-            return _unplanned(run, plan, "the cost ceiling leaves no room for it")
-        run.decide(PlannerAsked(use.planner, why))
+            run.note("planner_skipped", "planned without a model: the cost ceiling", why="the cost ceiling")
+            run.warn("planner_failed_deterministic_used")
+            return planner.without_model(plan, use.planner, "the cost ceiling leaves no room for it")
+        run.note("planner_asked", f"asked {use.planner} to plan: {why}", model=use.planner, why=why)
         try:
             reply = await ask(run, found, request)
         except Abandoned:
-            return _unplanned(run, plan, "it was not waited for", is_said=True)
+            return _unplanned(run, plan, "it was not waited for")
         except Failed as failed:
-            return _unplanned(run, plan, failed.message, is_said=True)
-        merged = merge_planned(plan, reply.text, reply.model)
-        dropped = tuple(f"{text}: {reason}" for text, reason in merged.dropped)
-        run.decide(PlannerMerged(reply.text[:4_000], tuple(merged.accepted), dropped, merged.error))
+            return _unplanned(run, plan, failed.message)
+        merged = planner.merge_planned(plan, reply.text, reply.model)
+        dropped = [f"{text}: {reason}" for text, reason in merged.dropped]
+        text = f"the planner added {' | '.join(merged.accepted) or 'nothing'}"
+        text += f"; left out {', '.join(dropped)}" if dropped else ""
+        text = f"the planner's reply could not be read: {merged.error}" if merged.error else text
+        heard = {"raw": reply.text[:4_000], "accepted": merged.accepted, "dropped": dropped, "error": merged.error}
+        run.note("planner_merged", text, **heard)
         if not merged.error:
             return merged.plan
         unreadable, why = (reply.text, merged.error), "its reply could not be read"
-    return _unplanned(run, plan, f"its reply could not be read: {unreadable[1] if unreadable else ''}", is_said=True)
+    return _unplanned(run, plan, f"its reply could not be read: {unreadable[1] if unreadable else ''}")
 
 
-def _unplanned(run: Run, plan: QueryPlan, error: str, *, is_said: bool = False) -> QueryPlan:
-    left = without_model(plan, run.request.models.planner, error)
-    if is_said:
-        run.decide(PlannerFailed(left.planner_error or ""))
+def _unplanned(run: Run, plan: QueryPlan, error: str) -> QueryPlan:
+    left = planner.without_model(plan, run.request.models.planner, error)
+    run.note("planner_failed", f"planned without the model: {left.planner_error}", error=left.planner_error or "")
     run.warn("planner_failed_deterministic_used")
     return left
 
@@ -162,41 +148,48 @@ def _unplanned(run: Run, plan: QueryPlan, error: str, *, is_said: bool = False) 
 
 async def search(run: Run, found: Found, plan: QueryPlan) -> None:
     """Search by a plan, with the brief of its topic at the same time; a first search that fails ends the run."""
-    show_plan(run, found, plan)
-    corpus = run.spawn(retrieve(run, found, run.request.question, plan))
-    brief = run.spawn(topic_brief(run, plan))
-    try:
-        pack = await corpus
-    except Abandoned:
-        return
-    except Failed as failed:
-        run.decide(ActionGivenUp(run.stage, failed.code, failed.message))
-        run.end("no_evidence", Failure(run.stage, failed.code, failed.message))
-    show_found(run, found, pack)
-    around = await brief
-    if around is not None:
+    note_plan(run, found, plan)
+    corpus, brief = run.spawn(first_search(run, found, plan)), run.spawn(topic_brief(run, plan))
+    pack, around = await corpus, await brief
+    if pack is not None and around is not None:
         found.pack = with_brief(pack, around)
 
 
-def show_plan(run: Run, found: Found, plan: QueryPlan) -> None:
-    found.plan = plan
-    found.queries_tried += [variant.query for variant in plan.query_variants]
-    run.decide(
-        SearchesPlanned(
-            text_query=plan.text_query,
-            terms=tuple(plan.terms),
-            concepts=tuple(concept.name for concept in plan.concepts),
-            variants=tuple(variant.query for variant in plan.query_variants),
-            planner_status=plan.planner_status,
-            topic=plan.topic if plan.include_topic_brief else None,
-        )
-    )
-
-
-def show_found(run: Run, found: Found, pack: ResearchPack) -> None:
+async def first_search(run: Run, found: Found, plan: QueryPlan) -> ResearchPack | None:
+    """What the corpus has; nothing where it is not waited for. One that fails ends the run."""
+    try:
+        pack = await retrieve(run, found, run.request.question, plan)
+    except Abandoned:
+        return None
+    except Failed as failed:
+        stage = run.stage
+        run.gave_up(stage, failed)
+        run.end("no_evidence", Failure(stage, failed.code, failed.message))
     found.pack = pack
     found.saw_rows(pack)
-    run.decide(EvidenceFound(tuple(row.source_key for row in pack.evidence), pack.coverage.recall_note))
+    note_found(run, [row.source_key for row in pack.evidence], pack.coverage.recall_note)
+    return pack
+
+
+def note_found(run: Run, keys: Sequence[str], recall_note: str) -> None:
+    text = f"{some(len(keys), 'row')} found. {recall_note}".rstrip()
+    run.note("retrieved", text, keys=keys, recall_note=recall_note)
+
+
+def note_plan(run: Run, found: Found, plan: QueryPlan) -> None:
+    found.plan = plan
+    variants = [variant.query for variant in plan.query_variants]
+    found.queries_tried += variants
+    run.note(
+        "planned",
+        f"{len(variants)} queries: {' | '.join(variants)}",
+        text_query=plan.text_query,
+        terms=plan.terms,
+        concepts=[concept.name for concept in plan.concepts],
+        variants=variants,
+        planner_status=plan.planner_status,
+        topic=plan.topic if plan.include_topic_brief else None,
+    )
 
 
 async def topic_brief(run: Run, plan: QueryPlan) -> TopicBrief | None:
@@ -208,10 +201,12 @@ async def topic_brief(run: Run, plan: QueryPlan) -> TopicBrief | None:
     except Abandoned:
         return None
     except Failed as failed:
-        run.decide(ActionGivenUp("retrieve", failed.code, failed.message))
-        run.warn("topic_brief_failed")
+        run.gave_up("retrieve", failed, "topic_brief_failed")
         return None
-    run.decide(TopicBriefAdded(brief.topic, len(brief.nodes), len(brief.edges)))
+    nodes, edges = len(brief.nodes), len(brief.edges)
+    run.note(
+        "topic_briefed", f"{brief.topic}: {nodes} nodes, {edges} edges", topic=brief.topic, nodes=nodes, edges=edges
+    )
     return brief
 
 
@@ -225,46 +220,64 @@ async def _read_given(run: Run, found: Found, plan: QueryPlan) -> None:
     found.pack = seen.pack
     found.rejected |= dict(seen.refused)
     found.saw_rows(seen.pack)
-    keys = tuple(row.source_key for row in seen.pack.evidence)
-    run.decide(EvidenceReread(keys, tuple(f"{key}: {why}" for key, why in seen.refused)))
-    if seen.refused:
+    keys, refused = [row.source_key for row in seen.pack.evidence], [f"{key}: {why}" for key, why in seen.refused]
+    text = f"read {some(len(keys), 'given row')} anew" + (f"; refused {', '.join(refused)}" if refused else "")
+    run.note("reread", text, keys=keys, refused=refused)
+    if refused:
         run.warn("evidence_refused")
 
 
 async def inspect(run: Run, found: Found) -> None:
     """Read more of the top rows."""
-    assert found.pack is not None
     pack = found.pack
-    if not pack.evidence:
+    if pack is None or not pack.evidence:
         return
-    rows = pack.evidence[: run.budget.inspect_rows]
-    keys = tuple(row.source_key for row in rows)
-    shown = tuple((row.span.start, row.span.end) for row in rows)
+    rows, query, own = pack.evidence[: run.budget.inspect_rows], pack.query_plan.text_query, run.request.components
+    keys, shown = tuple(row.source_key for row in rows), tuple((row.span.start, row.span.end) for row in rows)
     try:
-        views = await run.io(Outside.inspect, keys, pack.query_plan.text_query, run.budget.inspect_chars, shown)
+        views = await run.io(Outside.inspect, keys, query, run.budget.inspect_chars, shown, own.get("inspector", ""))
     except Abandoned:
         return
     except Failed as failed:
-        run.decide(ActionGivenUp("inspect_top", failed.code, failed.message))
-        run.warn("inspection_failed")
+        run.gave_up("inspect_top", failed, "inspection_failed")
         return
     found.pack = merge_inspection(pack, views)
     found.inspected_keys = tuple(view.source_key for view in views)
 
 
-def judged(run: Run, found: Found, *, may_go_on: bool) -> JudgeResult:
+async def verdict_on(run: Run, pack: ResearchPack, retries: int, expansions: int, tried: Sequence[str]) -> JudgeResult:
+    """What the judge says of a pack; where the user's own cannot, the shipped one does."""
+    if own := run.request.components.get("judge"):
+        try:
+            return await run.io(Outside.judge_evidence, own, pack, retries, expansions, tuple(tried))
+        except Abandoned:
+            pass
+        except Failed as failed:
+            run.gave_up("judge_coverage", failed, "component_failed")
+    return judge(pack, retries_left=retries, expansions_left=expansions, tried=tried)
+
+
+async def judged(run: Run, found: Found, *, may_go_on: bool) -> JudgeResult:
     """Whether the evidence is enough, and if not, the one thing worth trying."""
     assert found.pack is not None
     run.enter("judge_coverage")
-    retries = run.budget.retries if may_go_on else 0
-    expansions = run.budget.expansions if may_go_on else 0
-    verdict = judge(found.pack, retries_left=retries, expansions_left=expansions, tried=found.queries_tried)
+    retries, expansions = (run.budget.retries, run.budget.expansions) if may_go_on else (0, 0)
+    verdict = await verdict_on(run, found.pack, retries, expansions, found.queries_tried)
     found.judgements.append(verdict)
-    likely = verdict.answerability.probability if verdict.answerability else None
-    run.decide(CoverageJudged(verdict.verdict, verdict.reason, verdict.missing_concepts, verdict.retry_action, likely))
-    if verdict.answerability is not None:
-        coverage = replace(found.pack.coverage, answerability=verdict.answerability)
-        found.pack = replace(found.pack, coverage=coverage)
+    missing, then, likely = verdict.missing_concepts, verdict.retry_action, verdict.answerability
+    text = f"{verdict.verdict}: {verdict.reason}" + (f"; missing {', '.join(missing)}" if missing else "")
+    text += f"; next {then}" if then != "none" else ""
+    run.note(
+        "judged",
+        text,
+        verdict=verdict.verdict,
+        reason=verdict.reason,
+        missing_concepts=missing,
+        retry_action=then,
+        answerability=likely.probability if likely else None,
+    )
+    if likely is not None:
+        found.pack = replace(found.pack, coverage=replace(found.pack.coverage, answerability=likely))
     return verdict
 
 
@@ -278,37 +291,38 @@ async def _search_again(run: Run, found: Found, plan: QueryPlan, variant: str) -
     tried = {query.casefold() for query in found.queries_tried}
     added = [one for one in plan.query_variants if one.query.casefold() not in tried]
     again = replace(plan, query_variants=(Variant("content", variant, 1.0), *added))
-    show_plan(run, found, again)
+    note_plan(run, found, again)
     found.plan = plan
     try:
         pack = await retrieve(run, found, run.request.question, again, attempt=2)
     except Abandoned:
         return
     except Failed as failed:
-        run.decide(ActionGivenUp("optional_expand_or_retry", failed.code, failed.message))
-        run.warn("retry_failed")
+        run.gave_up("optional_expand_or_retry", failed, "retry_failed")
         return
     found.pack, record = merge_retry(found.pack, pack)
     found.rejected |= dict.fromkeys(record.rejected, "neither an anchor nor a missing concept")
     found.saw(*record.rejected)
     found.saw_rows(found.pack)
-    run.decide(RetryMerged(record.preserved, record.accepted, record.rejected))
-    judged(run, found, may_go_on=False)
+    kept, accepted, rejected = record.preserved, record.accepted, record.rejected
+    text = f"searched again: kept {some(len(kept), 'row')}, added {len(accepted)}, turned away {len(rejected)}"
+    run.note("retried", text, preserved=kept, accepted=accepted, rejected=rejected)
+    await judged(run, found, may_go_on=False)
 
 
 async def _expand(run: Run, found: Found, lookup: str) -> None:
     """The documents around one of the rows."""
     assert found.pack is not None
     found.spend = replace(found.spend, expansions=found.spend.expansions + 1)
-    rows_wanted, chars = run.budget.expansion_rows, run.request.limits.max_chars_per_doc
+    most, chars, own = run.budget.expansion_rows, run.request.limits.max_chars_per_doc, run.request.components
     try:
-        rows = await run.io(Outside.expand, lookup, rows_wanted, chars)
+        rows = await run.io(Outside.expand, lookup, most, chars, own.get("expander", ""))
     except Abandoned:
         return
     except Failed as failed:
-        run.decide(ActionGivenUp("optional_expand_or_retry", failed.code, failed.message))
-        run.warn("expansion_failed")
+        run.gave_up("optional_expand_or_retry", failed, "expansion_failed")
         return
-    found.pack, record = merge_expansion(found.pack, rows, rows_wanted)
+    found.pack, record = merge_expansion(found.pack, rows, most)
     found.saw_rows(found.pack)
-    run.decide(ExpansionMerged(record.accepted, record.rejected))
+    text = f"followed links: added {some(len(record.accepted), 'linked document')}"
+    run.note("expanded", text, accepted=record.accepted, rejected=record.rejected)

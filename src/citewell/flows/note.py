@@ -14,15 +14,6 @@ from typing import NoReturn
 
 from citewell.domain.answers import Draft, PreparedSynthesis, Verification
 from citewell.domain.chat import ChatRequest, Usage
-from citewell.domain.decisions import (
-    ActionGivenUp,
-    CostEstimated,
-    NoteWritten,
-    SourceTurnedAway,
-    TopicsChosen,
-    TopicSkipped,
-    WebRoundBegun,
-)
 from citewell.domain.notes import (
     MAX_NOTE_CHARS,
     MAX_TOPICS,
@@ -42,11 +33,11 @@ from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import Failure, Stage, StopReason
 from citewell.domain.web import LeftOut, PageFacts, WebUse
 from citewell.evidence.credibility import credibility
-from citewell.flows.assess import merged, why_left_out
-from citewell.flows.found import Found, ask, asked, fitted, retrieve
+from citewell.flows.found import Found, MayAsk, ask, fitted, note_asked, note_cost, retrieve, some
 from citewell.flows.gather import LEAST_BYTES, Candidate, Gather, same_as
+from citewell.flows.judge import merged, why_left_out
 from citewell.flows.outside import Outside
-from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling
+from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling, keep_texts
 from citewell.models.tokens import estimate_tokens
 from citewell.notes.composing import TopicFindings, compose_section
 from citewell.notes.findings import MOST_FINDINGS, disagreements_with, find_passages
@@ -118,7 +109,7 @@ class _Note:
 
     async def run_through(self) -> None:
         self.note = await self._read()
-        self.run.decide(*self._estimated_cost())
+        self._estimate_cost()
         await self._choose_topics()
         await self._search()
         await self._write()
@@ -134,18 +125,20 @@ class _Note:
         except Failed as failed:
             self._fail("plan", failed)
 
-    def _estimated_cost(self) -> list[CostEstimated]:
+    def _estimate_cost(self) -> None:
         """The most that can be spent, told before a model is asked: every call in full, over this note."""
         use, is_deep = self.run.request.models, self.task.depth == "deep"
         if not use.writes:
-            return []
+            return
         note = estimate_tokens(self.note.expanded[:MAX_NOTE_CHARS]) + _RULE_TOKENS
         evidence = estimate_tokens("x" * self.run.request.max_evidence_chars) + _RULE_TOKENS
-        writes = MAX_TOPICS if is_deep else 1
-        given = _TOPICS_TRIES * note + (_TOPICS_TRIES - 1) * TOPICS_TOKENS + writes * evidence
-        taken = _TOPICS_TRIES * TOPICS_TOKENS + writes * (1 if is_deep else 2) * use.max_output_tokens
-        usd = round(use.writer_price.cost(Usage(given, taken)), 6) if use.writer_price is not None else None
-        return [CostEstimated(_TOPICS_TRIES + writes, given, taken, usd, use.max_cost_usd)]
+        written = Usage(evidence, (1 if is_deep else 2) * use.max_output_tokens)
+        calls = [
+            MayAsk(1, Usage(note, TOPICS_TOKENS), use.writer_price),
+            MayAsk(_TOPICS_TRIES - 1, Usage(note + TOPICS_TOKENS, TOPICS_TOKENS), use.writer_price),
+            MayAsk(MAX_TOPICS if is_deep else 1, written, use.writer_price),
+        ]
+        note_cost(self.run, calls)
 
     async def _choose_topics(self) -> None:
         """A model names the topics where one is chosen; else layout and words do."""
@@ -160,7 +153,8 @@ class _Note:
             Topic(topic, query, number, self._web_query(topic, chosen, by_model=by_model))
             for number, (query, topic) in enumerate(queries.items(), start=1)
         ]
-        self.run.decide(TopicsChosen(chosen, "model" if by_model else "engine"))
+        text = f"{some(len(chosen), 'topic')}: {' | '.join(one.topic for one in chosen)}"
+        self.run.note("topics_chosen", text, topics=chosen, chosen_by="model" if by_model else "engine")
 
     def _web_query(self, topic: NoteTopic, chosen: Sequence[NoteTopic], *, by_model: bool) -> str:
         """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""
@@ -184,7 +178,7 @@ class _Note:
             if request is None:
                 self._at_ceiling()
                 return None
-            run.decide(asked(request))
+            note_asked(run, request)
             try:
                 reply = await ask(run, self.found, request)
             except Abandoned:
@@ -309,7 +303,7 @@ class _Note:
         checked = None if draft.refused or not draft.sentences else self._verified(title, draft, prepared, plan)
         if checked is None or not held(checked):
             why = "nothing speaks of it" if checked is None else "nothing written of it is proven"
-            run.decide(TopicSkipped(title, why))
+            self._note_skipped(title, why)
             return True
         topics = [one.topic for one in self.topics]
         self.findings = [(topic, part, draft) for topic, part in by_topic(checked, topics)]
@@ -318,7 +312,7 @@ class _Note:
     async def _drafted(self, request: ChatRequest, prepared: PreparedSynthesis) -> Draft | None:
         """What a model writes; None where it is not waited for, or the day has no room for it. Raises Failed."""
         run = self.run
-        run.decide(asked(request))
+        note_asked(run, request)
         try:
             reply = await ask(run, self.found, request)
         except Abandoned:
@@ -403,21 +397,10 @@ class _Note:
             change = await run.io(Outside.write_section, task, lines, self.note.basis)
         except Failed as failed:
             self._fail(run.stage, failed)
-        run.decide(self._outcome(change, lines))
-        await self._keep_texts(whole.verification)
-
-    async def _keep_texts(self, checked: Verification) -> None:
-        run = self.run
-        texts = tuple(dict.fromkeys((one.source_key, one.span.content_hash) for one in checked.citations))
-        if texts:
-            try:
-                if await run.io(Outside.keep_texts, texts):
-                    run.warn("source_removed_during_run")
-            except Failed as failed:
-                run.decide(ActionGivenUp("persist_trace", failed.code, failed.message))
-                run.warn("texts_not_kept")
-        has_evidence = self.found.prepared is not None and bool(self.found.prepared.sources)
-        run.end(run.finishing or ("enough_evidence" if texts or has_evidence else "no_evidence"))
+        self._note_written(change, lines)
+        if citations := whole.verification.citations:
+            await keep_texts(run, citations)
+        run.end(run.finishing or ("enough_evidence" if citations or found.prepared.sources else "no_evidence"))
 
     def _with_offers(
         self, findings: tuple[TopicFindings, ...], offers: Sequence[OfferedPages]
@@ -429,16 +412,28 @@ class _Note:
         topics = [one.topic for one in self.topics if one.topic in told or one.topic in offered]
         return tuple(told.get(topic) or TopicFindings(topic, (), is_quoted=True) for topic in topics)
 
-    def _outcome(self, change: NoteChange, lines: tuple[str, ...] = ()) -> NoteWritten:
-        section = "\n".join((HEADING, "", *lines)) if lines else ""
-        searched = sum(one.pack is not None for one in self.topics)
-        task, preview = self.task, section[:PREVIEW_CHARS]
-        return NoteWritten(task.path, searched, preview, change.changed, task.dry_run, change.diff, change.backup)
+    def _note_written(self, change: NoteChange, lines: tuple[str, ...] = ()) -> None:
+        task, section = self.task, "\n".join((HEADING, "", *lines)) if lines else ""
+        done = "as it was" if not change.changed else "would be written" if task.dry_run else "written"
+        self.run.note(
+            "note_written",
+            f"{task.path}: {done}",
+            path=task.path,
+            topics_researched=sum(one.pack is not None for one in self.topics),
+            preview=section[:PREVIEW_CHARS],
+            changed=change.changed,
+            dry_run=task.dry_run,
+            diff=change.diff,
+            backup=change.backup,
+        )
+
+    def _note_skipped(self, topic: str, why: str) -> None:
+        self.run.note("topic_skipped", f"left out {topic}: {why}", topic=topic, why=why)
 
     def _end_with_nothing(self) -> NoReturn:
         """Nothing to write: the note stays as it is."""
         self.found.draft = self.found.verification = None
-        self.run.decide(self._outcome(NoteChange(changed=False)))
+        self._note_written(NoteChange(changed=False))
         self.run.end(self.run.finishing or "no_evidence")
 
     # The web in the section
@@ -463,18 +458,18 @@ class _Note:
 
     def _skip(self, topic: Topic, why: str) -> None:
         topic.skipped = why
-        self.run.decide(TopicSkipped(topic.topic.topic, why))
+        self._note_skipped(topic.topic.topic, why)
 
     def _lose(self, topic: Topic, stage: Stage, failed: Failed) -> None:
         """A topic is lost; nothing but failures is no empty result."""
-        self.run.decide(ActionGivenUp(stage, failed.code, failed.message))
+        self.run.gave_up(stage, failed)
         self._skip(topic, failed.message or failed.code)
         if all(one.skipped for one in self.topics):
             self._stop(Failure(stage, failed.code, failed.message, failed.fix))
         self.run.warn("topic_failed")
 
     def _fail(self, stage: Stage, failed: Failed) -> NoReturn:
-        self.run.decide(ActionGivenUp(stage, failed.code, failed.message))
+        self.run.gave_up(stage, failed)
         self._stop(Failure(stage, failed.code, failed.message, failed.fix))
 
     def _stop(self, failure: Failure) -> NoReturn:
@@ -516,7 +511,7 @@ class _TopicPages(Gather):
         begun, reply_bytes = self.search_bytes(len(pairs))
         self.loop, self.queries, self.sent = 1, list(queries), begun
         self.found.queries_tried += queries
-        self.run.decide(WebRoundBegun(1, 1, queries, self.use.providers))
+        self.note_round(1, 1, queries)
         for provider, query in pairs[:begun]:
             self.reserve(reply_bytes)
             self._searching[query] = self._searching.get(query, 0) + 1
@@ -582,7 +577,7 @@ class _TopicPages(Gather):
                 self.left_out += [LeftOut(page.source_key, why)] if why else []
             if why:
                 # What the page says to programs is not repeated to whoever reads the result.
-                self.run.decide(SourceTurnedAway(page.final_url, why.partition(":")[0]))
+                self.turn_away(page.final_url, why.partition(":")[0])
             else:
                 self._fetched[candidate.name] = page
         self._read_more()
@@ -606,8 +601,7 @@ class _TopicPages(Gather):
         except Abandoned:
             return
         except Failed as failed:
-            self.run.decide(ActionGivenUp("evaluate", failed.code, failed.message))
-            self.run.warn("web_page_failed")
+            self.run.gave_up("evaluate", failed, "web_page_failed")
             return
         dated = {page.source_key: page.published for page in pages}
         rows = [replace(row, dated=dated[row.source_key]) for row in found.evidence if row.source_key in dated]

@@ -1,31 +1,106 @@
 """What a run asks of the world: one function each, with its stage and until when it is waited for.
 
-A flow names these functions (`run.io(Outside.retrieve, …)`); `flows/effects.py` performs them, and a test or a replay
-needs nothing of it. A new step is one function here, one there, and one line of a flow. What comes back is masked.
+A flow names these functions (`run.io(Outside.retrieve, …)`); a replay or a test needs nothing of them. What a
+keyword-only parameter says is for who performs a call and not part of it. What comes from outside is masked here,
+before it is recorded and before the flow sees it: content keeps its length (`text/masking.py`), errors are redacted in
+full (`recording/redaction.py`). An address comes from a provider's results or from the person's own question, never out
+of a page or a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from citewell.briefs.quoting import QuotedQuery
+from citewell.briefs.strategies import drafted, expanded, inspected, planned, retrieved, searches_of, strategy_of
+from citewell.briefs.surveying import TopicSurveys
 from citewell.domain.answers import Citation, Draft, Entails, PreparedSynthesis, Verification
 from citewell.domain.briefs import BoundCitation, Brief, Duplicate, ItemCredibility, ReportItem, ReportPlan
-from citewell.domain.chat import ChatPurpose, ChatReply, ChatRequest
+from citewell.domain.chat import ChatFailed, ChatModel, ChatPurpose, ChatReply, ChatRequest
+from citewell.domain.corpus_port import CorpusReader
 from citewell.domain.documents import DocumentView
+from citewell.domain.errors import CitewellError, NotFound, Unavailable
 from citewell.domain.evidence import EvidenceRow, GivenRow
 from citewell.domain.judging import ClaimPair
 from citewell.domain.lanes import SemanticUse
 from citewell.domain.notes import NoteChange, NoteLink, NoteTask, NoteText
 from citewell.domain.packs import ResearchPack, RetrievalReport
+from citewell.domain.ports import AnswerSpans, Clock, Entailment, Reranker
 from citewell.domain.queries import Filters, QueryPlan
-from citewell.domain.runs import Stage
+from citewell.domain.runs import JudgeResult, Stage
 from citewell.domain.surveys import TopicSurvey
 from citewell.domain.topics import TopicBrief
 from citewell.domain.web import PageFacts, SearchHit, SentRequest
-from citewell.runs.journal import Until, step
+from citewell.flows.pages import PageStore
+from citewell.packs.build import PackBuilder
+from citewell.packs.related import related_rows
+from citewell.packs.rereading import reread
+from citewell.packs.topic_brief import TopicBriefs
+from citewell.readers.pages import shortened
+from citewell.retrieval.comparing import compare_texts
+from citewell.retrieval.lanes import OpenLane
+from citewell.runs.journal import Failed, Until, step
+from citewell.synthesis.answerability import with_estimate
+from citewell.text.masking import MaskedStream, Masker
+from citewell.text.urls import host_of
+from citewell.web.guard import FetchFailed, Guard
+from citewell.web.pages import READERS, MakesText, PageReader
+from citewell.web.pages import ReadPage as FetchedPage
+from citewell.web.providers.registry import Enabled
+from citewell.web.searching import MAX_BYTES, SiteRules, WebSearcher
+
+T = TypeVar("T")
+
+
+class View(Protocol):
+    """Reads one document around a query, as `get` does, or around what is shown of it."""
+
+    def __call__(
+        self, lookup: str, query: str, max_chars: int, shown: tuple[int, int] | None = None
+    ) -> DocumentView: ...
+
+
+class NoteFiles(Protocol):
+    """The note a run is about, and the vault around it."""
+
+    def read(self, task: NoteTask) -> NoteText: ...
+
+    def link(self, task: NoteTask, keys: Sequence[str]) -> tuple[NoteLink, ...]: ...
+
+    def write(self, task: NoteTask, lines: Sequence[str], basis: str) -> NoteChange: ...
+
+
+Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
+# Pairs a judge is given at a time: time that runs out is noticed between two of them.
+JUDGED_AT_ONCE = 4
+# The same for a reader, which is asked about short passages.
+READ_AT_ONCE = 4
+_log = logging.getLogger("citewell.runner")
+# Pages fail every day: unless somebody wants to read of it, nothing is printed.
+_web_log = logging.getLogger("citewell.web")
+_web_log.addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What reaches the web under the fetch guard, and where pages are kept."""
+
+    guard: Guard
+    readers: MakesText
+    searcher: WebSearcher
+    providers: Mapping[str, Enabled]
+    pages: Callable[[], PageStore]
+    # Keeps a page for as long as the run exists.
+    keep: Callable[[PageFacts], None]
+    clock: Clock
+
 
 _ASK_STAGES: dict[ChatPurpose, Stage] = {
     "plan": "plan",
@@ -100,138 +175,328 @@ class Bound:
     unresolved: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sites:
-    """Sites that may be read and sites that may not, wherever an address leads."""
+class Outside:
+    """The corpus, the models, the web and the note. Blocking work is done off the event loop, waiting on it."""
 
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    def __init__(
+        self,
+        store: CorpusReader,
+        view: View,
+        keep: Keep,
+        open_lane: OpenLane,
+        open_chat: Callable[[str], ChatModel],
+        redact: Callable[[str], str] = str,
+        reranker: Reranker | None = None,
+        masker: Masker | None = None,
+        open_judge: Callable[[], Entailment | None] | None = None,
+        open_reader: Callable[[], AnswerSpans | None] | None = None,
+        open_notes: Callable[[], NoteFiles] | None = None,
+        web: Web | None = None,
+    ) -> None:
+        self._open_notes = open_notes
+        self._open_judge = open_judge
+        self._open_reader = open_reader
+        self._web = web
+        self._reranker = reranker
+        self._masker = masker or Masker()
+        # A key that holds a secret is known to the run by its masked form only.
+        self._real_keys: dict[str, str] = {}
+        self._open_chat = open_chat
+        self._redact = redact
+        self._store = store
+        self._open_lane = open_lane
+        self._view = view
+        self._keep = keep
 
-
-class Outside(Protocol):
-    """The corpus, the models, the web and the note, as runs reach them."""
+    # Models
 
     @step(_ask_stage, _ask_until)
-    async def ask(self, request: ChatRequest) -> ChatReply:
+    async def ask(self, request: ChatRequest, *, on_text: Callable[[str], None] | None = None) -> ChatReply:
         """One call of a model. Failed with `usage`, `cost_usd` and `attempts` where it gave no usable reply."""
-        ...
+        _log.info("asking %s to %s", request.model, request.purpose)
+        streams = request.purpose in ("write", "repair") and on_text is not None
+        try:
+            model = await asyncio.to_thread(self._open_chat, request.model)
+            shown = MaskedStream(self._masker, on_text or _nowhere)
+            reply = await model.chat(request, shown.feed if streams else None)
+            shown.close()
+        except ChatFailed as failed:
+            message, fix = self._redact(failed.message), self._redact(failed.fix)
+            _log.warning("the model gave no reply to %s: %s", request.purpose, message)
+            spent = {"usage": failed.usage, "cost_usd": failed.cost_usd, "attempts": failed.attempts}
+            raise Failed(failed.problem, message, fix, msgspec.to_builtins(spent)) from None
+        return self._masker.mask_value(reply)
 
-    @step(_retrieve_stage, _retrieve_until)
-    async def retrieve(
-        self, question: str, plan: QueryPlan, attempt: int = 1, semantic: SemanticUse = "off", source: str = ""
-    ) -> Retrieved:
-        """Search every variant of a plan and build the pack; `source` is the user's own retrieval source."""
-        ...
-
-    @step("retrieve", "search")
-    async def read_given(self, question: str, plan: QueryPlan, rows: tuple[GivenRow, ...]) -> GivenRead:
-        """Read rows anew that somebody gave by their place."""
-        ...
-
-    @step("retrieve", "gathering")
-    async def brief_topic(self, topic: str, filters: Filters, seed_limit: int, related_limit: int) -> TopicBrief:
-        """The brief of a topic; it goes beside the evidence and never into it."""
-        ...
-
-    @step("plan", "gathering")
-    async def survey_topic(self, topics: tuple[str, ...], filters: Filters) -> TopicSurvey:
-        """The documents that speak of a topic, and their sections."""
-        ...
-
-    @step("inspect_top", "search")
-    async def inspect(
-        self, lookups: tuple[str, ...], query: str, max_chars: int, shown: tuple[tuple[int, int], ...] = ()
-    ) -> tuple[DocumentView, ...]:
-        """More of the top rows: around what each of them shows, in its place of the same order."""
-        ...
-
-    @step("optional_expand_or_retry", "gathering")
-    async def expand(self, lookup: str, limit: int, max_chars: int) -> tuple[EvidenceRow, ...]:
-        """Follow the links of one row."""
-        ...
-
-    @step("prepare_synthesis", "end")
-    async def compare(self, question: str, texts: tuple[str, ...]) -> Compared:
-        """How near these texts come to the question in meaning, by the embedding model."""
-        ...
+    @step("verify", "writing")
+    async def judge_claims(self, judge: str, pairs: tuple[ClaimPair, ...], seconds: float) -> tuple[Entails, ...]:
+        """Whether quotes entail the sentences that rest on them, by the judge, in at most so many seconds."""
+        scores: list[Entails] = []
+        try:
+            async with asyncio.timeout(seconds):
+                opened = await asyncio.to_thread(self._open_judge) if self._open_judge is not None else None
+                if opened is None:
+                    raise Unavailable("No judge is set.", fix="Set CITEWELL_JUDGE.")
+                for first in range(0, len(pairs), JUDGED_AT_ONCE):
+                    scores += await asyncio.to_thread(opened.judge, pairs[first : first + JUDGED_AT_ONCE])
+        except TimeoutError:
+            raise Unavailable(f"The judge took longer than {seconds:g} s.") from None
+        return tuple(map(_rounded, scores))
 
     @step("prepare_synthesis", "writing")
     async def read_answers(
         self, reader: str, question: str, texts: tuple[str, ...], seconds: float
     ) -> tuple[float, ...]:
         """How likely each of these texts answers the question, by the reader, in at most so many seconds."""
-        ...
+        answers: list[float] = []
+        try:
+            async with asyncio.timeout(seconds):
+                opened = await asyncio.to_thread(self._open_reader) if self._open_reader is not None else None
+                if opened is None:
+                    raise Unavailable("No reader is set.", fix="Set CITEWELL_READER.")
+                for first in range(0, len(texts), READ_AT_ONCE):
+                    some = texts[first : first + READ_AT_ONCE]
+                    readings = await asyncio.to_thread(opened.read, question, some)
+                    answers += [round(1.0 - one.no_answer, 4) for one in readings]
+        except TimeoutError:
+            raise Unavailable(f"The reader took longer than {seconds:g} s.") from None
+        return tuple(answers)
 
-    @step("verify", "writing")
-    async def judge_claims(self, judge: str, pairs: tuple[ClaimPair, ...], seconds: float) -> tuple[Entails, ...]:
-        """Whether quotes entail the sentences that rest on them, by the judge, in at most so many seconds."""
-        ...
+    @step("prepare_synthesis", "end")
+    async def compare(self, question: str, texts: tuple[str, ...]) -> Compared:
+        """How near these texts come to the question in meaning, by the embedding model."""
+
+        def compared() -> Compared:
+            try:
+                return Compared(compare_texts(self._open_lane, question, texts))
+            except CitewellError as error:
+                return Compared((), self._redact(error.message)[:500])
+
+        return await asyncio.to_thread(compared)
+
+    # The corpus
+
+    @step(_retrieve_stage, _retrieve_until)
+    async def retrieve(
+        self, question: str, plan: QueryPlan, attempt: int = 1, semantic: SemanticUse = "off", source: str = ""
+    ) -> Retrieved:
+        """Search every variant of a plan and build the pack; `source` is the user's own retrieval source."""
+        _log.info("searching by %d variants", len(plan.query_variants))
+
+        def found() -> Retrieved:
+            builder = PackBuilder(self._store, semantic, self._open_lane, self._reranker)
+            if source:
+                return Retrieved(with_estimate(retrieved(source, question, plan, partial(builder.build, question))))
+            pack, report = builder.build_with_report(question, plan)
+            return Retrieved(with_estimate(pack), report)
+
+        return await self._reading(found)
+
+    @step("retrieve", "search")
+    async def read_given(self, question: str, plan: QueryPlan, rows: tuple[GivenRow, ...]) -> GivenRead:
+        """Read rows anew that somebody gave by their place."""
+
+        def read() -> GivenRead:
+            found = reread(self._store, plan, rows)
+            pack = replace(
+                PackBuilder(self._store).build(question, plan),
+                evidence=found.evidence,
+                exact_tag_evidence=found.exact_tag_evidence,
+            )
+            return GivenRead(with_estimate(pack), found.refused)
+
+        return await self._reading(read)
+
+    @step("retrieve", "gathering")
+    async def brief_topic(self, topic: str, filters: Filters, seed_limit: int, related_limit: int) -> TopicBrief:
+        """The brief of a topic; it goes beside the evidence and never into it."""
+        return await self._reading(lambda: TopicBriefs(self._store).brief(topic, filters, seed_limit, related_limit))
+
+    @step("plan", "gathering")
+    async def survey_topic(self, topics: tuple[str, ...], filters: Filters) -> TopicSurvey:
+        """The documents that speak of a topic, and their sections."""
+        return await self._reading(lambda: TopicSurveys(self._store).survey(topics, filters))
+
+    @step("inspect_top", "search")
+    async def inspect(
+        self,
+        lookups: tuple[str, ...],
+        query: str,
+        max_chars: int,
+        shown: tuple[tuple[int, int], ...] = (),
+        inspector: str = "",
+    ) -> tuple[DocumentView, ...]:
+        """More of the top rows: around what each of them shows, in its place of the same order."""
+        places = dict(zip(lookups, shown, strict=False))
+
+        def read(lookup: str) -> DocumentView | None:
+            try:
+                return self._view(self._real(lookup), query, max_chars, places.get(lookup))
+            except NotFound:
+                return None  # removed since it was found: the row keeps the window it had
+
+        def views() -> tuple[DocumentView, ...]:
+            if inspector:
+                return inspected(inspector, lookups, query, read)
+            return tuple(view for lookup in lookups if (view := read(lookup)) is not None)
+
+        return await self._reading(views)
+
+    @step("optional_expand_or_retry", "gathering")
+    async def expand(self, lookup: str, limit: int, max_chars: int, expander: str = "") -> tuple[EvidenceRow, ...]:
+        """Follow the links of one row."""
+
+        def related(key: str) -> tuple[EvidenceRow, ...]:
+            return tuple(related_rows(self._store, self._real(key), max_chars, limit))
+
+        return await self._reading(lambda: expanded(expander, lookup, related) if expander else related(lookup))
 
     @step("persist_trace", "end")
     async def keep_texts(self, texts: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         """Keep the texts an answer cites for as long as the run exists; the keys that are gone."""
-        ...
+        return await self._masked(lambda: self._keep([(self._real(key), digest) for key, digest in texts]))
+
+    # The web
 
     @step("search", "gathering")
     async def search_web(
-        self, provider: str, query: str, limit: int, seconds: float, sites: Sites, max_bytes: int | None = None
+        self, provider: str, query: str, limit: int, seconds: float, sites: SiteRules, max_bytes: int | None = None
     ) -> WebSearched:
         """Ask one provider one query. Failed with `requests` where nothing came of it."""
-        ...
+        _web_log.info("asking %s, %d characters", provider, len(query))
+
+        async def searched() -> WebSearched:
+            web = self._on_web
+            at = web.providers.get(provider)
+            if at is None:
+                raise FetchFailed("other", f"{provider} is no longer turned on")
+            # What is found will be read: the readers get ready meanwhile.
+            await asyncio.to_thread(web.readers.warm, READERS)
+            most = max_bytes if max_bytes is not None else MAX_BYTES
+            found = await web.searcher.search(at, query, limit, seconds, sites, most)
+            return WebSearched(found.hits, found.requests, found.dropped)
+
+        seen = await self._fetching(f"searching at {provider}", searched())
+        _web_log.info("%s: %d results, %d bytes", provider, len(seen.hits), sum(one.received for one in seen.requests))
+        return seen
 
     @step("read", "gathering")
     async def read_page(
-        self, url: str, seconds: float, max_bytes: int, sites: Sites, max_chars: int | None = None
+        self, url: str, seconds: float, max_bytes: int, sites: SiteRules, max_chars: int | None = None
     ) -> PageRead:
         """Fetch a page that a search found or a person named, and keep what it says. Failed as `search_web`."""
-        ...
+        host = host_of(url)
+        _web_log.info("reading a page of %s", host)
+
+        async def read() -> PageRead:
+            web = self._on_web
+            permits = sites.permits
+            page = await PageReader(web.guard, web.readers, seconds, max_bytes, permits).read(url)
+            if max_chars is not None:
+                page = replace(page, read=shortened(page.read, max_chars))
+            requests = tuple(SentRequest(one.host, one.sent, one.received) for one in page.fetched.requests)
+            return PageRead(await asyncio.to_thread(self._kept, web, page), requests)
+
+        seen = await self._fetching(f"reading at {host}", read())
+        _web_log.info("%s: %d characters read", host, seen.page.length)
+        return seen
+
+    def _kept(self, web: Web, page: FetchedPage) -> PageFacts:
+        facts = web.pages().put(page, web.clock.now())
+        web.keep(facts)
+        return facts
 
     @step("read", "weighing")
     async def keep_snippets(self, hits: tuple[SearchHit, ...]) -> tuple[PageFacts, ...]:
         """Keep what a provider showed of pages that are not read."""
-        ...
+
+        def kept() -> tuple[PageFacts, ...]:
+            web = self._on_web
+            store, at = web.pages(), web.clock.now()
+            pages = tuple(store.put_snippet(hit, at) for hit in hits)
+            for facts in pages:
+                web.keep(facts)
+            return pages
+
+        return await self._masked(kept)
 
     @step("evaluate", "weighing")
     async def rank_pages(self, question: str, plan: QueryPlan, paths: tuple[str, ...]) -> ResearchPack:
         """The passages of the pages that were read, for the question."""
-        ...
+        return await self._masked(lambda: self._on_web.pages().rank(question, plan, paths))
+
+    @property
+    def _on_web(self) -> Web:
+        if self._web is None:
+            raise Unavailable("The web is not wired.")
+        return self._web
+
+    async def _fetching(self, what: str, fetching: Awaitable[T]) -> T:
+        """What was fetched, masked; what fails outside keeps the requests it took."""
+        try:
+            return self._masker.mask_value(await fetching)
+        except FetchFailed as failed:
+            _web_log.warning("%s failed: %s", what, failed.problem)
+            requests = [{"host": one.host, "sent": one.sent, "received": one.received} for one in failed.requests]
+            message = self._masker.mask(failed.message[:300])
+            raise Failed(failed.problem, message, details={"requests": requests}) from None
+
+    # The note
 
     @step("plan", "gathering")
     async def read_note(self, task: NoteTask) -> NoteText:
         """The note a run is about, without what we wrote in it and with what it embeds."""
-        ...
+        return await self._masked(lambda: self._notes.read(task))
 
     @step("verify", "end")
     async def link_notes(self, task: NoteTask, keys: tuple[str, ...]) -> tuple[NoteLink, ...]:
         """How documents are linked from the note."""
-        ...
+        return await self._masked(lambda: self._notes.link(task, tuple(map(self._real, keys))))
 
     @step("persist_trace", "end")
     async def write_section(self, task: NoteTask, lines: tuple[str, ...], basis: str) -> NoteChange:
         """Put the section into the note, if that is still the one that was read (`basis`); or say what would change."""
-        ...
+        return await self._masked(lambda: self._notes.write(task, lines, basis))
 
-    # What a strategy of the user's own says is recorded, so that a replay needs no code of theirs.
+    @property
+    def _notes(self) -> NoteFiles:
+        if self._open_notes is None:
+            raise Unavailable("Notes cannot be written here.")
+        return self._open_notes()
+
+    # What a component of the user's own says is on record, so that a replay needs no code of theirs.
+
+    @step("plan", "gathering")
+    async def plan_searches(self, planner: str, question: str, plan: QueryPlan) -> QueryPlan:
+        """The searches for a question, from those that rules made."""
+        return await self._masked(lambda: searches_of(planner, question, plan))
+
+    @step("judge_coverage", "weighing")
+    async def judge_evidence(
+        self, judge: str, pack: ResearchPack, retries_left: int, expansions_left: int, tried: tuple[str, ...]
+    ) -> JudgeResult:
+        """Whether the evidence is enough, and if not, the one thing worth trying."""
+        verdict = strategy_of("judge", judge).judge
+        return await self._masked(lambda: verdict(pack, retries_left, expansions_left, tried))
 
     @step("plan", "gathering")
     async def plan_brief(self, planner: str, brief: Brief, survey: TopicSurvey | None) -> ReportPlan:
         """Which questions are looked into for a brief."""
-        ...
+        return await self._masked(lambda: planned(planner, brief, survey))
 
     @step("evaluate", "weighing")
     async def find_duplicates(self, deduplicator: str, items: tuple[ReportItem, ...]) -> tuple[Duplicate, ...]:
         """Which items say what another one says."""
-        ...
+        return await self._masked(lambda: tuple(strategy_of("deduplicator", deduplicator).duplicates(items)))
 
     @step("evaluate", "weighing")
     async def triage(self, triage: str, items: tuple[ReportItem, ...], floor: float) -> tuple[ItemCredibility, ...]:
         """How far the sources from outside are to be believed."""
-        ...
+        return await self._masked(lambda: tuple(strategy_of("triage", triage).verdicts(items, floor)))
 
     @step("synthesize", "end")
     async def draft_report(self, synthesizer: str, queries: tuple[QuotedQuery, ...]) -> Draft:
         """The report as a draft: sentences, each with the exact quotes it rests on."""
-        ...
+        return await self._masked(lambda: drafted(synthesizer, queries))
 
     @step("verify", "end")
     async def verify(
@@ -244,9 +509,42 @@ class Outside(Protocol):
         max_citations: int,
     ) -> Verification:
         """Whether each sentence is proven by what it cites."""
-        ...
+        check = strategy_of("verifier", verifier).verify
+        return await self._masked(lambda: check(question, draft, prepared, plan, max_citations))
 
     @step("verify", "end")
     async def bind(self, binder: str, citations: tuple[Citation, ...], retained: tuple[ReportItem, ...]) -> Bound:
         """Which retained item each citation stands in, and which citations stand in none."""
-        ...
+        return await self._masked(lambda: Bound(*strategy_of("binder", binder).bind(citations, retained)))
+
+    # Small things
+
+    async def _reading(self, read: Callable[[], T]) -> T:
+        """Read the corpus in one state of it: what is removed meanwhile is still there for the row just ranked."""
+
+        def snapshot() -> T:
+            with self._store.snapshot():
+                return read()
+
+        return await self._masked(snapshot)
+
+    async def _masked(self, work: Callable[[], T]) -> T:
+        """Blocking work, off the event loop; what it gives is masked."""
+        return await asyncio.to_thread(lambda: self._masker.mask_value(work(), self._remember_key))
+
+    def _remember_key(self, field: str, before: str, after: str) -> None:
+        if field == "source_key":
+            self._real_keys[after] = before
+
+    def _real(self, key: str) -> str:
+        """The key in the store of one that the run knows by its masked form only."""
+        return self._real_keys.get(key, key)
+
+
+def _nowhere(text: str) -> None:
+    """Text of a call that shows nothing."""
+
+
+def _rounded(score: Entails) -> Entails:
+    """To four places: the last digits differ between machines, and nothing may hang on them."""
+    return Entails(round(score.entails, 4), round(score.neutral, 4), round(score.contradicts, 4))

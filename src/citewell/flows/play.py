@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from citewell.domain.answers import Draft
-from citewell.domain.events import RunEvent
+from citewell.domain.events import Entry, RunEvent, SentenceRetracted, SentenceShown
 from citewell.domain.queries import QueryPlan
+from citewell.domain.run_reports import EgressEntry, EgressLedger, EgressOutcome
 from citewell.domain.runs import Failure, RunProfile, RunResult
-from citewell.flows.display import Display
 from citewell.flows.found import Found
 from citewell.flows.local import local
 from citewell.flows.note import note
@@ -19,11 +20,17 @@ from citewell.flows.report import report
 from citewell.flows.result import flow_of, result_of
 from citewell.flows.web import web
 from citewell.runs.execute import Driver
-from citewell.runs.journal import Run, Tolerant
+from citewell.runs.journal import Call, Run, Tolerant
 from citewell.runs.records import read_start
+from citewell.synthesis.streaming import SentenceStream, ShownSentence
+from citewell.text.urls import host_of
 
 Flow = Callable[[Run, Found], Coroutine[Any, Any, None]]
 FLOWS: Mapping[RunProfile, Flow] = {"local": local, "chat": web, "deep": web, "note": note, "report": report}
+InThread = Callable[..., Awaitable[Any]]
+_SENDS = {"ask": "model", "search_web": "search", "read_page": "page"}
+# What the guard refuses, or the ceiling of a day, before a request is made.
+_UNSENT = ("blocked_url", "day_limit")
 
 
 @dataclass(slots=True)
@@ -72,3 +79,152 @@ def begin(
     run, found = Run(events[0].run_id, request, PROFILES[request.profile], recorded, monotonic, tolerant), Found()
     run.start(flows[request.profile](run, found))
     return Play(run, found, started.tool_version)
+
+
+# What a run sent, and to whom: read from its log.
+#
+# ask {request: {model: "openai:x", messages: […]}}   ->   to openai:x, 812 bytes, answered
+# read_page {url: "https://a.example/b"}              ->   one entry for each request it took
+
+
+def egress_of(events: Sequence[RunEvent]) -> EgressLedger:
+    """Every call of a model, every search and every page that was begun, in order."""
+    outcomes = _outcomes(events)
+    entries = [
+        entry
+        for event in events
+        if event.kind == "action_intended" and event.body.get("action") in _SENDS
+        for entry in _entries(event, *outcomes.get(str(event.body["digest"]), ("unknown", {})))
+    ]
+    asked = any(entry.kind == "model" for entry in entries)
+    hosted = (asked and read_start(events[0]).request.models.is_hosted) or any(
+        entry.kind != "model" for entry in entries
+    )
+    return EgressLedger(events[0].run_id, hosted, tuple(entries), sum(entry.bytes for entry in entries))
+
+
+def _entries(event: RunEvent, outcome: EgressOutcome, seen: dict[str, Any]) -> Iterator[EgressEntry]:
+    body, action = event.body["body"], event.body["action"]
+    problem = seen.get("failed", {}).get("code")
+    if action == "ask":
+        request = body["request"]
+        size = sum(len(str(message["content"]).encode("utf-8", "surrogatepass")) for message in request["messages"])
+        if problem not in _UNSENT:
+            yield EgressEntry(event.at, "model", str(request["model"]), str(request["purpose"]), size, outcome)
+        return
+    kind: Literal["page", "search"] = "page" if action == "read_page" else "search"
+    purpose = f"read {body['url']}" if kind == "page" else f"search: {body['query']}"
+    told = seen.get("value") or seen.get("failed", {}).get("details") or {}
+    requests = told.get("requests") or []
+    for one in requests:
+        to = str(one["host"]) if kind == "page" else f"{body['provider']} ({one['host']})"
+        size, came = int(one["sent"]), int(one["received"])
+        yield EgressEntry(event.at, kind, to, purpose, size, outcome, came)
+    if not requests:
+        # Refused before anything was sent, or nothing is known of what it took: then it is told as what was asked.
+        to = (host_of(str(body["url"])) or "") if kind == "page" else str(body["provider"])
+        asked = str(body["url"] if kind == "page" else body["query"]).encode("utf-8", "surrogatepass")
+        yield EgressEntry(event.at, kind, to, purpose, 0 if problem in _UNSENT else len(asked), outcome)
+
+
+def _outcomes(events: Sequence[RunEvent]) -> dict[str, tuple[EgressOutcome, dict[str, Any]]]:
+    """What came of each call, by its key."""
+    found: dict[str, tuple[EgressOutcome, dict[str, Any]]] = {}
+    for event in events:
+        if event.kind == "action_abandoned":
+            found[str(event.body["digest"])] = ("let_go", {})
+        elif event.kind == "observation_recorded" and event.body["kind"] == "io":
+            seen = event.body.get("observation") or {}
+            outcome: EgressOutcome = "failed" if "failed" in seen else "answered"
+            found.setdefault(str(event.body["answers"]), (outcome, seen))
+    return found
+
+
+# What a person sees of an answer while it is written: entries for the log, beside it, which a replay passes over.
+
+
+class Display:
+    """Turns a model's text into entries: sentences that pass their own gates, in their order.
+
+    A sentence that was shown and is not in the answer that holds is retracted by its number, with the reason.
+    """
+
+    def __init__(self, run: Run, found: Found, wake: Callable[[], None], in_thread: InThread) -> None:
+        self._run, self._found = run, found
+        self._wake = wake
+        self._in_thread = in_thread
+        self._waiting: list[Entry] = []
+        self._stream: SentenceStream | None = None
+        self._pieces: list[str] = []
+        self._checking: asyncio.Task[None] | None = None
+        self._shown: list[ShownSentence] = []
+
+    def take(self) -> list[Entry]:
+        """What is to be shown now."""
+        entries, self._waiting = self._waiting, []
+        return entries
+
+    def open(self, call: Call) -> Callable[[str], None]:
+        """Where the text of this call goes; a second draft takes the place of the first."""
+        found = self._found
+        # A report and the section of a note are shown whole: their claims are lines of a list until they are read.
+        is_shown = self._run.request.profile in ("local", "chat", "deep")
+        if not _writes(call) or found.prepared is None or found.plan is None or not is_shown:
+            return _nowhere
+        self._retract("the answer is written again")
+        self._stream, self._pieces = SentenceStream(found.prepared, found.plan), []
+        return self._feed
+
+    async def close(self, call: Call, *, is_whole: bool) -> None:
+        """The text of a call is whole, or will not come: show what is still to be shown of it."""
+        if not _writes(call) or self._stream is None:
+            return
+        stream, checking = self._stream, self._checking
+        if checking is not None:
+            await checking
+        if is_whole:
+            self._show(await self._in_thread(stream.close))
+        self._stream = None
+
+    def settle(self) -> list[Entry]:
+        """At the end, what is shown must be what the answer says and what its check upheld."""
+        checked = self._found.verification
+        if checked is None or not checked.passed or self._run.failure is not None:
+            self._retract("the answer could not be used")
+        else:
+            held = {one.text for one in checked.sentences if one.verdict != "contradicted"}
+            fallen = {one.index for one in self._shown if one.text not in held}
+            self._retract("it did not pass the final check", fallen)
+        return self.take()
+
+    def _feed(self, text: str) -> None:
+        self._pieces.append(text)
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.ensure_future(self._check())
+
+    async def _check(self) -> None:
+        stream = self._stream
+        while self._pieces and stream is not None and stream is self._stream:
+            text, self._pieces = "".join(self._pieces), []
+            self._show(await self._in_thread(stream.feed, text))
+
+    def _show(self, sentences: list[ShownSentence]) -> None:
+        for one in sentences:
+            self._waiting.append(Entry.of(SentenceShown(one.index, one.text, one.verdict, one.sources)))
+            self._shown.append(one)
+        if sentences:
+            self._wake()
+
+    def _retract(self, reason: str, only: set[int] | None = None) -> None:
+        gone = [one for one in self._shown if only is None or one.index in only]
+        if gone:
+            self._waiting.append(Entry.of(SentenceRetracted(tuple(one.index for one in gone), reason)))
+        self._shown = [one for one in self._shown if one not in gone]
+
+
+def _writes(call: Call) -> bool:
+    return call.name == "ask" and call.arguments["request"].purpose in ("write", "repair")
+
+
+def _nowhere(text: str) -> None:
+    """Text of a call that shows nothing."""

@@ -38,29 +38,27 @@ from citewell.domain.briefs import (
     WrittenReport,
 )
 from citewell.domain.chat import ChatRequest, Usage
-from citewell.domain.decisions import (
-    ActionGivenUp,
-    CostEstimated,
-    DuplicatesDropped,
-    EvidenceFound,
-    EvidencePrepared,
-    FamilySkipped,
-    PlannerFailed,
-    ReportBound,
-    SourcesTriaged,
-    SourceTurnedAway,
-    SubQueriesPlanned,
-)
 from citewell.domain.packs import ResearchPack
 from citewell.domain.queries import QueryPlan
 from citewell.domain.runs import Failure, Stage
 from citewell.domain.surveys import TopicSurvey
 from citewell.domain.web import PageFacts, SearchHit, WebUse
-from citewell.flows import costs
-from citewell.flows.found import Found, ask, asked, ceiling_reached, fitted, retrieve
+from citewell.flows.found import (
+    Found,
+    MayAsk,
+    ask,
+    fitted,
+    may_write,
+    note_asked,
+    note_ceiling,
+    note_cost,
+    retrieve,
+    some,
+)
 from citewell.flows.gather import ATTEMPTS_A_READ, COPY, Gather, name_of, same_as
+from citewell.flows.local import note_found
 from citewell.flows.outside import Bound, Outside
-from citewell.flows.write import Form, check, keep_texts, quoted, stop_reason, write
+from citewell.flows.write import Form, Writing, drafted_by, stop_reason
 from citewell.models.tokens import estimate_tokens
 from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.strategy import plan_question
@@ -139,7 +137,7 @@ class _Report:
 
     async def run_through(self) -> None:
         run, found = self.run, self.found
-        run.decide(*self._estimated_cost())
+        self._estimate_cost()
         self.plan = await self._planned()
         self._plan_searches(self.plan)
         await self.web.gather()
@@ -149,24 +147,20 @@ class _Report:
         if not live:
             self._end_with_nothing()
         if await self._written(live):
-            await keep_texts(run, found)
             await self._bind()
         run.end(stop_reason(run, found))
 
     # Planning
 
-    def _estimated_cost(self) -> list[CostEstimated]:
+    def _estimate_cost(self) -> None:
         use = self.run.request.models
-        if not use.writes:
-            return []
-        chars, repairs = self.run.request.max_evidence_chars, self.run.budget.repairs
-        each = Usage(estimate_tokens("x" * MOST_TRIAGE_CHARS), TRIAGE_TOKENS)
-        # A report is longer than an answer.
-        longer = replace(use, max_output_tokens=2 * use.max_output_tokens)
-        triage = costs.MoreCalls(1 if self.task.triage == "hybrid" else 0, each, use.writer_price)
-        most = costs.estimate(longer, chars, repairs, PLAN_TOKENS, review.MAX_OUTPUT_TOKENS, triage)
-        given, taken = most.input_tokens, most.output_tokens
-        return [CostEstimated(most.calls, given, taken, most.usd, use.max_cost_usd, use.max_tokens)]
+        if use.writes:
+            # A report is longer than an answer.
+            written = may_write(self.run, 2 * use.max_output_tokens, review.MAX_OUTPUT_TOKENS)
+            planned = MayAsk(2 if use.planner else 0, Usage(1_000, PLAN_TOKENS), use.planner_price)
+            each = Usage(estimate_tokens("x" * MOST_TRIAGE_CHARS), TRIAGE_TOKENS)
+            triage = MayAsk(1 if self.task.triage == "hybrid" else 0, each, use.writer_price)
+            note_cost(self.run, (planned, *written, triage))
 
     async def _planned(self) -> ReportPlan:
         """What is looked into: a model proposes it where one is set and the brief does not say it; else rules do."""
@@ -180,7 +174,9 @@ class _Report:
             if survey is not None and survey.documents:
                 plan = await self._plan_by_rules(survey)
         families = tuple(use.family for use in task.families)
-        run.decide(SubQueriesPlanned(tuple(one.query for one in plan.sub_queries), plan.planned_by, families))
+        queries, by = [one.query for one in plan.sub_queries], plan.planned_by
+        text = f"{len(queries)} sub-queries ({by}), to be looked for in {', '.join(families)}: {' | '.join(queries)}"
+        run.note("sub_queries_planned", text, queries=queries, planned_by=by, families=families)
         return plan
 
     async def _plan_by_rules(self, survey: TopicSurvey | None) -> ReportPlan:
@@ -205,10 +201,10 @@ class _Report:
             seconds = self._seconds(min(_PLAN_SECONDS, use.planner_seconds))
             request = fitted(run, self.found, LlmQueryPlanner().request(task.brief, use.planner, seconds, unreadable))
             if request is None:
-                run.decide(ceiling_reached(run, self.found))
+                note_ceiling(run, self.found)
                 run.warn("planner_failed_deterministic_used")
                 return None
-            run.decide(asked(request))
+            note_asked(run, request)
             try:
                 reply = await ask(run, self.found, request)
             except Abandoned:
@@ -227,7 +223,7 @@ class _Report:
 
     def _unplanned(self, why: str) -> None:
         """A model that gives no plan leaves the rules."""
-        self.run.decide(PlannerFailed(why[:300]))
+        self.run.note("planner_failed", f"planned without the model: {why[:300]}", error=why[:300])
         self.run.warn("planner_failed_deterministic_used")
 
     def _to_survey(self) -> tuple[str, ...]:
@@ -241,7 +237,7 @@ class _Report:
         except Abandoned:
             return None
         except Failed as failed:
-            self.run.decide(ActionGivenUp("plan", failed.code, failed.message))
+            self.run.gave_up("plan", failed)
             return None
 
     def _plan_searches(self, plan: ReportPlan) -> None:
@@ -266,12 +262,12 @@ class _Report:
             return
         except Failed as failed:
             work.corpus_failed = failed.message or failed.code
-            run.decide(ActionGivenUp("retrieve", failed.code, failed.message))
+            run.gave_up("retrieve", failed)
             return
         work.pack = pack
-        keys = tuple(row.source_key for row in pack.evidence)
+        keys = [row.source_key for row in pack.evidence]
         found.saw(*keys)
-        run.decide(EvidenceFound(keys, pack.coverage.recall_note))
+        note_found(run, keys, pack.coverage.recall_note)
 
     def _gathered(self) -> None:
         """Everything that was found as items, and the families that failed, by name."""
@@ -283,7 +279,9 @@ class _Report:
             rows = work.pages.evidence if work.pages else ()
             items += page_items(work.index, rows, pages, web.origins, web.papers)
         self.items, self.skipped = tuple(items), tuple(self._failed_families())
-        self.run.decide(*(FamilySkipped(one.family, one.reason) for one in self.skipped))
+        for one in self.skipped:
+            text = f"{one.family} is left out: {one.reason}"
+            self.run.note("family_skipped", text, family=one.family, reason=one.reason)
         if self.skipped:
             self.run.warn("source_family_failed")
         if not items:
@@ -315,7 +313,8 @@ class _Report:
             else:
                 self.duplicates = await run.io(Outside.find_duplicates, task.deduplicator, items)
             dropped = tuple(f"{one.ref_id}: {one.duplicate_of}" for one in self.duplicates)
-            run.decide(DuplicatesDropped(len(items), dropped))
+            text = f"{some(len(items), 'passage')}, {len(dropped)} of them copies"
+            run.note("duplicates_dropped", text, items=len(items), duplicates=dropped)
             copies = {one.ref_id for one in self.duplicates}
             outside = tuple(one for one in items if one.is_external and one.ref_id not in copies)
             if outside:
@@ -335,14 +334,15 @@ class _Report:
             if isinstance(triage, HybridCredibilityTriage):
                 await self._ask_triage(triage, outside, floor)
         verdicts = self.credibility
-        run.decide(
-            SourcesTriaged(
-                tuple(one.ref_id for one in verdicts if one.kept),
-                tuple(
-                    f"{one.ref_id}: {one.score} ({', '.join(one.reasons)})"[:300] for one in verdicts if not one.kept
-                ),
-                next((one.judged_by for one in verdicts if one.judged_by != "rules"), "rules"),
-            )
+        kept, by = [one.ref_id for one in verdicts if one.kept], [one.judged_by for one in verdicts]
+        dropped = [f"{one.ref_id}: {one.score} ({', '.join(one.reasons)})"[:300] for one in verdicts if not one.kept]
+        text = f"{some(len(kept), 'source')} from outside kept, {len(dropped)} below the floor"
+        run.note(
+            "sources_triaged",
+            text,
+            kept=kept,
+            dropped=dropped,
+            judged_by=next((one for one in by if one != "rules"), "rules"),
         )
 
     async def _ask_triage(self, triage: HybridCredibilityTriage, outside: tuple[ReportItem, ...], floor: float) -> None:
@@ -354,14 +354,13 @@ class _Report:
         request = fitted(run, self.found, triage.request(tuple(doubtful), use.writer, self._seconds(_TRIAGE_SECONDS)))
         if request is None:
             return
-        run.decide(asked(request))
+        note_asked(run, request)
         try:
             reply = await ask(run, self.found, request)
         except Abandoned:
             return
         except Failed as failed:
-            run.decide(ActionGivenUp("evaluate", failed.code, failed.message))
-            run.warn("triage_failed_rules_used")
+            run.gave_up("evaluate", failed, "triage_failed_rules_used")
             return
         verdicts, error = triage.read(reply.text, outside, self.credibility, floor, request.model)
         self.credibility = tuple(verdicts)
@@ -396,16 +395,9 @@ class _Report:
                 withhold_secrets=use.writes and use.is_hosted,
             )
         prepared = merge_prepared(request.question, [one.prepared for one in live if one.prepared])
-        found.prepared, found.pack, found.plan = prepared, merge_packs(packs), self.work[0].plan
-        sources = tuple(source.source_key for source in prepared.sources)
-        size = sum(len(source.text) for source in prepared.sources)
-        run.decide(EvidencePrepared(sources, size, tuple(prepared.withheld_source_keys)))
-        if prepared.withheld_source_keys:
-            run.warn("secrets_withheld")
-        form = Form(self._request, self._read, self._quote, self.task.own("verifier"))
-        if self._model_writes:
-            return await write(run, found, form)
-        return await check(run, found, form, await quoted(run, found, form))
+        found.pack, found.plan = merge_packs(packs), self.work[0].plan
+        form = Form(self._request, self._read, self._quote, self.task.own("synthesizer"), self.task.own("verifier"))
+        return await Writing(run, found, form, prepared, self.work[0].plan).stands()
 
     def _pack(self, work: SubQuery) -> ResearchPack:
         """The evidence of a sub-query: the items that were kept for it."""
@@ -435,12 +427,7 @@ class _Report:
     async def _quote(self, prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:
         queries = tuple(QuotedQuery(one.sub_query, one.plan, one.prepared) for one in self.work if one.prepared)
         own = self.task.own("synthesizer")
-        if not own:
-            return drafted("default", queries)
-        try:
-            return await self.run.io(Outside.draft_report, own, queries)
-        except Failed as failed:
-            self._fail("synthesize", failed)
+        return await drafted_by(self.run, own, queries) if own else drafted("default", queries)
 
     # The end
 
@@ -456,7 +443,7 @@ class _Report:
             *(found.verification, self.plan, self.types, bound.citations, bound.unresolved), by_model=by_model
         )
         if composed.report is None:
-            run.decide(ReportBound(0, 0, composed.unresolved))
+            self._note_bound(0, 0, composed.unresolved)
             self._stop(
                 Failure(
                     *(
@@ -468,8 +455,12 @@ class _Report:
                 )
             )
         self.report = composed.report
-        run.decide(ReportBound(len(composed.report.claims), len(composed.report.citations)))
+        self._note_bound(len(composed.report.claims), len(composed.report.citations))
         run.finishing = run.finishing or "enough_evidence"
+
+    def _note_bound(self, claims: int, citations: int, unresolved: tuple[str, ...] = ()) -> None:
+        text = unresolved[0] if unresolved else f"{claims} claims, {citations} citations, all resolved"
+        self.run.note("report_bound", text, claims=claims, citations=citations, unresolved=unresolved)
 
     async def _bound(self, checked: Verification) -> Bound:
         """Which retained item each citation stands in."""
@@ -516,7 +507,7 @@ class _Report:
         self.run.end(self.run.finishing or "no_evidence")
 
     def _fail(self, stage: Stage, failed: Failed) -> NoReturn:
-        self.run.decide(ActionGivenUp(stage, failed.code, failed.message))
+        self.run.gave_up(stage, failed)
         self._stop(Failure(stage, failed.code, failed.message, failed.fix))
 
     def _stop(self, failure: Failure) -> NoReturn:
@@ -611,7 +602,7 @@ class _FamilyPages(Gather):
         hits = [one for one in self._hits if one.name == candidate.name]
         self._asked_for.setdefault(key, set()).update(one.sub_query for one in hits)
         if same is not None:
-            self.run.decide(SourceTurnedAway(page.final_url, f"{COPY} {key}"))
+            self.turn_away(page.final_url, f"{COPY} {key}")
             return
         self._take(page, hits)
         self.keep(page, self.papers.get(key))
@@ -635,8 +626,7 @@ class _FamilyPages(Gather):
             except Abandoned:
                 return
             except Failed as failed:
-                self.run.decide(ActionGivenUp("read", failed.code, failed.message))
-                self.run.warn("web_loop_failed")
+                self.run.gave_up("read", failed, "web_loop_failed")
                 continue
             for page in pages:
                 of_page = [one for one in self._hits if one.hit.url == page.url]
@@ -655,8 +645,7 @@ class _FamilyPages(Gather):
         except Abandoned:
             return
         except Failed as failed:
-            self.run.decide(ActionGivenUp("evaluate", failed.code, failed.message))
-            self.run.warn("web_loop_failed")
+            self.run.gave_up("evaluate", failed, "web_loop_failed")
 
 
 def _kept(item: ReportItem) -> ReportItem:

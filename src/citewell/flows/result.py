@@ -112,6 +112,9 @@ class _AnsweredBy:
 def _answered_by(run: Run, found: Found) -> _AnsweredBy:
     wrote = found.draft is not None and found.draft.written_by == "model"
     was_to = run.failure is not None and run.failure.stage == "synthesize" and run.request.models.writes
+    own = run.request.components.get("synthesizer", "")
+    if own and found.draft is not None:
+        return _AnsweredBy("own", own, "synthesizer", "")
     if not wrote and not was_to:
         return _AnsweredBy("citewell", "extractive", "extractive", EXTRACTIVE_VERSION)
     calls = [call for call in found.calls if call.purpose in ("write", "repair")]

@@ -1,7 +1,7 @@
 """Summaries made on request: of each document and its chunks, by their own sentences or by a model.
 
 Every document is stored as soon as it is done, so whoever is stopped goes on where they were. A model is asked only
-where the ceiling has room for the whole call, as in a run (`flows/costs.py`); what it writes is kept as a summary
+where the ceiling has room for the whole call, as in a run (`flows/found.py`); what it writes is kept as a summary
 and nowhere else. It does not check what a model writes: a summary proves nothing, and nothing may cite it.
 """
 
@@ -17,7 +17,7 @@ from citewell.domain.errors import BadInput
 from citewell.domain.ports import Clock
 from citewell.domain.runs import ModelUse, Spend
 from citewell.domain.summaries import Summary, SummaryKind, SummaryProgress, SummaryReport, Unsummarized, role_of_whole
-from citewell.flows import costs
+from citewell.flows.found import affordable, call_of, lost_call, spent
 from citewell.text.secrets import kinds_of_secrets
 from citewell.text.summarizing import CHUNK_CHARS, LOOK_THROUGH, extractive_summary
 
@@ -137,7 +137,7 @@ class _Work:
         question = writer.mask(_question(waiting.document.title, told))
         messages = (ChatMessage("system", _RULES), ChatMessage("user", question))
         asked = ChatRequest("write", writer.name, messages, _OUTPUT_TOKENS, _SECONDS)
-        request = costs.fitted(asked, self._spend, writer.use)
+        request = affordable(asked, self._spend, writer.use)
         if request is None:
             return None
         try:
@@ -146,11 +146,10 @@ class _Work:
             if error.problem == "day_limit":
                 self._failed.append((key, error.message))
                 return None
-            dropped = costs.dropped_call(request, writer.use)
-            self._spend = costs.spent(self._spend, dropped, costs.worst_tokens(request))
+            self._spend = spent(self._spend, *lost_call(request, writer.use))
             self._failed.append((key, error.message))
             return ""
-        self._spend = costs.spent(self._spend, costs.call_of(request, reply))
+        self._spend = spent(self._spend, call_of(request, reply))
         said = _written(reply)
         if not said:
             self._failed.append((key, "the model gave no summary"))

@@ -17,8 +17,8 @@ from citewell.domain.ports import Clock
 from citewell.domain.run_reports import EgressPreview, PreviewedProvider
 from citewell.domain.runs import RunRequest
 from citewell.domain.web import PageFacts
-from citewell.flows.effects import Web
 from citewell.flows.note import ATTEMPTS
+from citewell.flows.outside import Web
 from citewell.flows.pages import PageStore, PassingStore, is_page_key, save_pages
 from citewell.planning.chat_prompt import prompt_of
 from citewell.planning.strategy import plan_question

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from citewell.domain.decisions import Decision, NoteWritten, SourceTurnedAway, TopicsChosen, TopicSkipped
+import msgspec
+
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, StoreFull, Unavailable, WorkFailed
-from citewell.domain.notes import NoteResult
+from citewell.domain.events import DecisionMade
+from citewell.domain.notes import NoteResult, NoteTopic
 from citewell.domain.runs import RunResult
 
 _ERRORS: dict[str, type[CitewellError]] = {
@@ -14,23 +17,27 @@ _ERRORS: dict[str, type[CitewellError]] = {
 }
 
 
-def note_result(result: RunResult, decisions: Sequence[Decision]) -> NoteResult:
+def note_result(result: RunResult, decisions: Sequence[DecisionMade]) -> NoteResult:
     """The result of an ended run; raises what made it fail: the note is then as it was."""
-    outcome = next((one for one in reversed(decisions) if isinstance(one, NoteWritten)), None)
-    if outcome is None:
+
+    def told(name: str) -> list[dict[str, Any]]:
+        return [one.data for one in decisions if one.name == name]
+
+    written = told("note_written")
+    if not written:
         raise _failure(result)
-    chosen = next((one.topics for one in decisions if isinstance(one, TopicsChosen)), ())
-    skipped = [f"{one.topic}: {one.why}" for one in decisions if isinstance(one, TopicSkipped)]
-    skipped += [f"{one.source}: {one.reason}" for one in decisions if isinstance(one, SourceTurnedAway)]
+    outcome, chosen = written[-1], told("topics_chosen")
+    skipped = [f"{one['topic']}: {one['why']}" for one in told("topic_skipped")]
+    skipped += [f"{one['source']}: {one['reason']}" for one in told("source_turned_away")]
     return NoteResult(
-        path=outcome.path,
-        topics_researched=outcome.topics_researched,
-        preview=outcome.preview,
-        changed=outcome.changed,
-        diff=outcome.diff if outcome.dry_run else None,
-        backup=outcome.backup,
+        path=outcome["path"],
+        topics_researched=outcome["topics_researched"],
+        preview=outcome["preview"],
+        changed=outcome["changed"],
+        diff=outcome["diff"] if outcome["dry_run"] else None,
+        backup=outcome["backup"],
         run_id=result.run_id,
-        topics=chosen,
+        topics=msgspec.convert(chosen[0]["topics"], tuple[NoteTopic, ...]) if chosen else (),
         skipped=tuple(dict.fromkeys(skipped)),
         warnings=result.warnings,
     )

@@ -19,7 +19,6 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from citewell.domain.decisions import ActionGivenUp
 from citewell.domain.errors import CitewellError
 from citewell.domain.events import Entry
 from citewell.domain.ports import Clock
@@ -205,7 +204,7 @@ def _tell(entries: Sequence[Entry]) -> None:
                 _log.debug("stage %s", body["stage"])
             case "action_intended":
                 _log.debug("%s", body["action"])
-            case "decision_made" if body["name"] == ActionGivenUp.name:
+            case "decision_made" if body["name"] == "action_failed":
                 stage, code = body["data"]["stage"], body["data"]["code"]
                 # What failed was told where it was done; what took too long did not fail there.
                 level = logging.WARNING if code == STAGE_TIMEOUT else logging.DEBUG

@@ -22,7 +22,6 @@ from typing import Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, Type
 
 import msgspec
 
-from citewell.domain.decisions import ActionGivenUp, Decision, GatheringEnded, RunStopped, StageEnded, WritingEnded
 from citewell.domain.errors import WorkFailed
 from citewell.domain.events import (
     ActionAbandoned,
@@ -55,6 +54,8 @@ SYNTHESIS_RESERVE_SECONDS = 10.0
 ANSWER_GRACE_SECONDS = 2.0
 # Once a person wants the answer now, what is being searched gets this long to end.
 FINISH_GRACE_SECONDS = 1.0
+# A sentence about a decision is no longer than this; what it rests on is beside it in full.
+_MOST_TEXT = 1_000
 _WRITING_STAGES: tuple[Stage, ...] = ("prepare_synthesis", "synthesize")
 # Entries that say when a run was executed and what was shown of it, not what it did.
 ASIDE = (
@@ -275,10 +276,15 @@ class Run:
         self.stage = stage
         self._write(Entry.of(StageEntered(stage, self.elapsed)))
 
-    def decide(self, *decisions: Decision) -> None:
-        """What the run decided, for whoever reads about it."""
-        for decision in decisions:
-            self._write(Entry.of(DecisionMade(decision)))
+    def note(self, name: str, text: str, /, **data: Any) -> None:
+        """What the run decided: a sentence for people, and what it rests on."""
+        self._write(Entry.of(DecisionMade(name, msgspec.to_builtins(data), text[:_MOST_TEXT])))
+
+    def gave_up(self, stage: Stage, failed: Failed, *warnings: str) -> None:
+        """Something failed, and the run goes on or ends without it."""
+        text = f"{stage} failed: {failed.message} ({failed.code})"
+        self.note("action_failed", text, stage=stage, code=failed.code, message=failed.message)
+        self.warn(*warnings)
 
     def warn(self, *codes: str) -> None:
         for code in codes:
@@ -316,6 +322,7 @@ class Run:
         so_far = max((float(event.body.get("elapsed", 0.0)) for event in self._recorded), default=0.0)
         was_begun = bool(self._recorded)
         self._clock.begin(so_far)
+        self._write(Entry.of(StageEntered(self.stage, self.elapsed)))
         self._flow = self.spawn(flow)
         self.advance()
         while self._recorded and not self.is_over:
@@ -447,7 +454,7 @@ class Run:
                 self._end_gathering()
             case "writing":
                 self.over.add("writing")
-                self.decide(WritingEnded("the time for writing is over"))
+                self._part_ended("writing", "the time for writing is over")
                 self._let_go("writing", "weighing")
             case group:
                 self._end_stage(group)
@@ -455,12 +462,15 @@ class Run:
             self._close()
         self.advance()
 
+    def _part_ended(self, part: str, why: str) -> None:
+        self.note(f"{part}_ended", f"{part} ended: {why}", why=why)
+
     def _hurry(self) -> None:
         if self.is_hurried:
             return
         self.is_hurried = self.is_cut_short = True
         self.deadlines.gathering = min(self.elapsed + FINISH_GRACE_SECONDS, self.deadlines.gathering)
-        self.decide(GatheringEnded("asked to finish with what is there"))
+        self._part_ended("gathering", "asked to finish with what is there")
         self.warn("incomplete")
         self._let_go("gathering", "writing")
 
@@ -471,7 +481,7 @@ class Run:
         self.is_cut_short = True
         if not self.is_hurried:
             self.finishing = "timeout_exceeded"
-        self.decide(GatheringEnded("the time for gathering is over"))
+        self._part_ended("gathering", "the time for gathering is over")
         self.warn("incomplete")
         self._let_go("gathering", "search")
 
@@ -479,7 +489,7 @@ class Run:
         """A group of stages took its time: each call still under way in it fails."""
         self.over.add(group)
         limit: float = getattr(self.budget.stages, group)
-        self.decide(StageEnded(group, limit))
+        self.note("stage_ended", f"{group} took longer than {limit:g} s", stage=group, seconds=limit)
         for call in [one for one in self.open if one.group == group]:
             self.open.remove(call)
             self._write(Entry.of(ActionAbandoned(call.name, call.stage, call.key)))
@@ -521,12 +531,12 @@ class Run:
         """The flow itself failed: the run ends with what it has."""
         code = error.code if isinstance(error, Failed) else type(error).__name__
         self.failure = Failure(self.stage, code, str(error)[:500])
-        self.decide(ActionGivenUp(self.stage, code, str(error)[:500]))
+        self.gave_up(self.stage, Failed(code, str(error)[:500]))
         self._stop("synthesis_failed" if self.stage in _WRITING_STAGES else "no_evidence", "")
 
     def _stop(self, reason: StopReason, why: str) -> None:
         self.stop_reason = reason
-        self.decide(RunStopped(reason, why))
+        self.note("stopped", f"stopped, {reason}" + (f": {why}" if why else ""), stop_reason=reason, why=why)
 
     def _close(self) -> None:
         """Nothing more is waited for; the record says of every call what became of it."""
@@ -633,7 +643,9 @@ def _as_recorded(body: dict[str, Any]) -> Any:
 
 @cache
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function)
+    """What a call asks; keyword-only parameters are for who performs it."""
+    found = inspect.signature(function)
+    return found.replace(parameters=[one for one in found.parameters.values() if one.kind is not one.KEYWORD_ONLY])
 
 
 @cache

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 import msgspec
 
 from citewell.domain.answers import Draft, Truncation
-from citewell.domain.decisions import Decision
 from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.domain.events import DecisionMade, Entry, RunEvent, RunFinished, RunStarted
 from citewell.domain.packs import ResearchPack
@@ -34,7 +33,7 @@ from citewell.store.runs import ANY_RUN, RunChoice, RunStore
 from citewell.version import __version__
 
 # Raised when a record of the version before can no longer be gone on with.
-RESUME_FORMAT = 4
+RESUME_FORMAT = 5
 SourceState = Callable[[str, str], CitedSource]
 # How far back a conversation is looked for among the runs of chats.
 _CHATS_LOOKED_AT = 200
@@ -236,6 +235,7 @@ class RunRecords:
         raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
 
     def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
+        """The latest runs that a choice leaves, newest first."""
         return self._store().latest(limit, choice)
 
     def asked_in(self, conversation_id: str) -> tuple[PriorQuestion, ...]:
@@ -260,12 +260,13 @@ class RunRecords:
             )
         return events
 
-    def decisions(self, run_id: str) -> list[Decision]:
+    def decisions(self, run_id: str) -> list[DecisionMade]:
         """What a run decided, in order."""
         events = (event.event for event in self.events(run_id) if event.kind == "decision_made")
-        return [one.decision for one in events if isinstance(one, DecisionMade)]
+        return [one for one in events if isinstance(one, DecisionMade)]
 
     def summary(self, run_id: str) -> RunSummary:
+        """A run as a list shows it."""
         return self._store().summary(run_id)
 
     def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:

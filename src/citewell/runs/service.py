@@ -608,6 +608,7 @@ class RunService(RunRecords):
         return super().events(run) if execution is None else execution.log.events()
 
     def summary(self, run_id: str) -> RunSummary:
+        """A run as a list shows it, also one that is not on record yet."""
         execution = self._unstored(run_id)
         if execution is None:
             return super().summary(run_id)

@@ -10,23 +10,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.decisions import DECISION_TYPES
 from citewell.domain.events import EVENT_TYPES, RunEvent, SentenceRetracted, SentenceShown
 
 _Schema = dict[str, Any]
-_DECIDED = "decision_made"
 # Written by 0.1.0 in the place of `sentence_shown` and `sentence_retracted`.
 _DISPLAYED = "display_updated"
 
 
 def run_event_schema() -> _Schema:
-    """Every event a log can hold, told apart by its `kind`; decisions by their `name`."""
-    types = [form for kind, form in EVENT_TYPES.items() if kind != _DECIDED]
-    types += [*DECISION_TYPES.values(), RunEvent]
+    """Every event a log can hold, told apart by its `kind`."""
+    types = [*EVENT_TYPES.values(), RunEvent]
     schemas, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     refs: dict[type[Any], _Schema] = dict(zip(types, schemas, strict=True))
-    bodies = {kind: refs[form] for kind, form in EVENT_TYPES.items() if kind != _DECIDED}
-    bodies[_DECIDED] = {"oneOf": [*_decisions(refs), _other_decision()]}
+    bodies = {kind: refs[form] for kind, form in EVENT_TYPES.items()}
     bodies[_DISPLAYED] = {"oneOf": [_only("shown", refs[SentenceShown]), _only("retracted", refs[SentenceRetracted])]}
     envelope = definitions.pop(RunEvent.__name__)
     return {"oneOf": [_event(envelope, kind, body) for kind, body in bodies.items()], "$defs": definitions}
@@ -36,19 +32,6 @@ def _event(envelope: _Schema, kind: str, body: _Schema) -> _Schema:
     """The form every entry has, with the body of one kind."""
     properties = {**envelope["properties"], "kind": {"const": kind}, "body": body}
     return {"title": kind, "type": "object", "properties": properties, "required": envelope["required"]}
-
-
-def _decisions(refs: dict[type[Any], _Schema]) -> list[_Schema]:
-    return [_decision({"const": name}, refs[form]) for name, form in DECISION_TYPES.items()]
-
-
-def _other_decision() -> _Schema:
-    """A decision of another version that has no type here."""
-    return _decision({"type": "string", "not": {"enum": list(DECISION_TYPES)}}, {"type": "object"})
-
-
-def _decision(name: _Schema, data: _Schema) -> _Schema:
-    return {"type": "object", "properties": {"name": name, "data": data}, "required": ["name", "data"]}
 
 
 def _only(name: Literal["shown", "retracted"], body: _Schema) -> _Schema:

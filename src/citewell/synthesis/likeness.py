@@ -1,6 +1,6 @@
 """Likeness: how near the best passages come to the question in meaning, by an embedding model. Pure.
 
-Words choose a few candidates; a model, asked outside (`flows/effects.py`) and put on record, says how near each comes
+Words choose a few candidates; a model, asked outside (`flows/outside.py`) and put on record, says how near each comes
 with its title, heading and lead-in, and how near the block it stands in. Both decide with the words which passage is
 best, and whether it answers: a passage may have every word of a question and speak of something else.
 

@@ -1,6 +1,6 @@
 """What a reader makes of the passages: a model that marks where in a text the answer to a question stands. Pure.
 
-Words and meaning choose the candidates; a reader, asked outside (`flows/effects.py`) and put on record, says how
+Words and meaning choose the candidates; a reader, asked outside (`flows/outside.py`) and put on record, says how
 likely each of them answers. That is one voice among others: it moves a passage up or down, and no passage is an answer
 because of it alone.
 

@@ -42,6 +42,7 @@ export function stageTimes(entries: readonly LogEntry[]): StageTime[] {
 }
 
 function decisionLine(body: Body): string {
+  if (typeof body.text === "string" && body.text) return body.text;
   const data = isObject(body.data) ? body.data : {};
   const said = Object.entries(data)
     .filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && value.length === 0))

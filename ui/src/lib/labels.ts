@@ -93,6 +93,7 @@ const WARNINGS: Record<string, string> = {
   nothing_found_on_the_web: "The web gave nothing: only what you saved was used.",
   web_loop_failed: "Reading the web failed: a single search was made instead.",
   web_snippets_only: "Only the snippets of a search were used, no page was read.",
+  component_failed: "A part of your own failed: the shipped one was used.",
   evaluator_failed_rules_used: "The model gave no advice between rounds: rules decided.",
   source_removed_during_run: "A source was removed while the run went on.",
   texts_not_kept: "The cited texts could not be kept: they may not open later.",

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain import decisions as decided
 from citewell.domain.answers import CheckedSentence, Citation, Contradiction, Gate
 from citewell.domain.events import (
     DecisionMade,
@@ -33,7 +32,7 @@ from citewell.domain.events import (
 )
 from citewell.domain.runs import RunResult
 from citewell.flows.profiles import PROFILES
-from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
+from citewell.surfaces.progress_text import STAGE_TITLES
 from citewell.surfaces.wire import ErrorDocument, to_document
 
 # Events one entry may become; the last number of an entry is kept for the end.
@@ -172,7 +171,7 @@ class RunRendering:
     """Folds a log, entry by entry, into the events of its stream."""
 
     def __init__(self) -> None:
-        self._stage = "plan"
+        self._stage = "begin_trace"
         self._loop = 1
         self._max_loops = 1
         self._considered: set[str] = set()
@@ -216,10 +215,9 @@ class RunRendering:
                 yield self._progress(entry, "")
             case RunResumed():
                 yield self._progress(entry, "resumed")
-            case DecisionMade(decision=decision):
+            case DecisionMade() as decision:
                 self._decided(decision)
-                if line := decision_line(decision):
-                    yield self._progress(entry, line)
+                yield self._progress(entry, decision.sentence)
             case SentenceShown(index=index, text=text, verdict=verdict, sources=sources):
                 yield Sentence(index + 1, text, verdict, sources)
             case SentenceRetracted(indexes=indexes, reason=reason):
@@ -238,18 +236,19 @@ class RunRendering:
         if body.get("answers") in self._inspections:
             self._read.update(view["source_key"] for view in body["observation"].get("value", ()))
 
-    def _decided(self, decision: decided.Decision) -> None:
-        match decision:
-            case decided.EvidenceFound(keys=keys) | decided.EvidenceReread(keys=keys):
-                self._considered.update(keys)
-            case decided.WebRoundBegun(loop=loop, max_loops=most):
-                self._loop, self._max_loops = max(1, loop), max(1, most)
-            case decided.WebHitsFound(urls=urls):
-                self._considered.update(urls)
-            case decided.PageTaken(source_key=key):
-                self._read.add(key)
-            case decided.RetryMerged(accepted=accepted) | decided.ExpansionMerged(accepted=accepted):
-                self._considered.update(accepted)
+    def _decided(self, decision: DecisionMade) -> None:
+        data = decision.data
+        match decision.name:
+            case "retrieved" | "reread":
+                self._considered.update(data["keys"])
+            case "web_round":
+                self._loop, self._max_loops = max(1, data["loop"]), max(1, data["max_loops"])
+            case "web_found":
+                self._considered.update(data["urls"])
+            case "page_read":
+                self._read.add(data["source_key"])
+            case "retried" | "expanded":
+                self._considered.update(data["accepted"])
 
     def _progress(self, entry: RunEvent, detail: str) -> Progress:
         elapsed = (datetime.fromisoformat(entry.at) - self._began).total_seconds() if self._began else 0.0

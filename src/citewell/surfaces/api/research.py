@@ -17,7 +17,6 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from citewell.ask import FILTERS, SAYS_SOMETHING, ConversationId, ModelName, ask_of, taken
-from citewell.domain import decisions as decided
 from citewell.domain.answers import Citation, Truncation
 from citewell.domain.errors import Busy, CitewellError
 from citewell.domain.events import DecisionMade, RunEvent, RunStarted, WarningRaised
@@ -155,7 +154,7 @@ class _Synthesis:
     models: ModelUse = field(default_factory=ModelUse)
     budget: int = 0
     given: tuple[str, ...] = ()
-    prepared: decided.EvidencePrepared | None = None
+    prepared: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
     is_over: bool = False
 
@@ -171,15 +170,15 @@ class _Synthesis:
         match event:
             case RunStarted(request=request):
                 self.models, self.budget = request.models, request.max_evidence_chars
-            case DecisionMade(decision=decided.EvidenceReread(keys=keys)):
-                self.given = keys
-            case DecisionMade(decision=decided.EvidencePrepared() as prepared):
-                self.prepared = prepared
+            case DecisionMade("reread", data):
+                self.given = tuple(data["keys"])
+            case DecisionMade("prepared", data):
+                self.prepared = data
             case WarningRaised(code=code):
                 self.warnings.append(code)
 
     def started(self) -> SynthesisStarted:
-        used = self.prepared.sources if self.prepared else ()
+        used = self.prepared["sources"] if self.prepared else ()
         dropped = tuple(key for key in dict.fromkeys(self.given) if key not in used) if self.prepared else ()
         warnings = [*self.warnings, *(["evidence_truncated"] if dropped else [])]
         return SynthesisStarted(
@@ -187,7 +186,7 @@ class _Synthesis:
             self.models.writer,
             PROMPT_VERSION if self.models.writes else EXTRACTIVE_VERSION,
             self.budget,
-            KnownTruncation(self.budget, self.prepared.chars if self.prepared else 0, dropped),
+            KnownTruncation(self.budget, self.prepared["chars"] if self.prepared else 0, dropped),
             tuple(dict.fromkeys(warnings)),
         )
 

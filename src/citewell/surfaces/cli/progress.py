@@ -14,7 +14,7 @@ from citewell.domain.events import (
 )
 from citewell.surfaces.cli.console import note, one_line, screen_width
 from citewell.surfaces.cli.layout import cells
-from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
+from citewell.surfaces.progress_text import STAGE_TITLES
 
 # The ends of a log are large and say nothing to a person who watches.
 _SHOWN = ("stage_entered", "decision_made", "sentence_shown", "sentence_retracted", "run_resumed", "display_updated")
@@ -58,9 +58,8 @@ def progress_line(event: RunEvent) -> str | None:
     match event.event:
         case StageEntered(stage=stage):
             return STAGE_TITLES.get(stage, stage)
-        case DecisionMade(decision=decision):
-            line = decision_line(decision)
-            return None if line is None else f"  {line}"
+        case DecisionMade() as decision:
+            return f"  {decision.sentence}"
         case SentenceShown(text=text):
             return f"  > {text}"
         case SentenceRetracted(indexes=indexes, reason=reason):

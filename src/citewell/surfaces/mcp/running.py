@@ -25,7 +25,7 @@ from citewell.engine import Citewell
 from citewell.surfaces.mcp.arguments import NoteCall
 from citewell.surfaces.mcp.rendering import defused, rendered
 from citewell.surfaces.mcp.tools import Outcome, ask_for_pack, shown_pack, without_material
-from citewell.surfaces.progress_text import STAGE_TITLES, decision_line
+from citewell.surfaces.progress_text import STAGE_TITLES
 
 # What a client is told while it waits: the number of the step, and what is being done.
 Report = Callable[[int, str], Awaitable[None]]
@@ -139,9 +139,8 @@ def _line(event: RunEvent) -> str | None:
     match event.event:
         case StageEntered(stage=stage):
             return STAGE_TITLES.get(stage, stage)
-        case DecisionMade(decision=decision):
-            line = decision_line(decision)
-            return defused(line)[:300] if line else None
+        case DecisionMade() as decision:
+            return defused(decision.sentence)[:300]
         case _:
             return None
 
