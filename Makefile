@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 MCP_SUITES := tests/surfaces/mcp/node/node_modules/.package-lock.json
 
-PAGE := src/citewell/surfaces/web/static/index.html
+PAGE := src/citewell/page/static/index.html
 BROWSER := $(VENV)/.browser
 
 .PHONY: demo test quick check eval serve ui ui-check bench fuzz-api mcp-suites mcp-conformance docs golden lock clean reader reader-pairs reader-train \

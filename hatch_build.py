@@ -30,7 +30,7 @@ def _build_model(root: Path) -> str:
     """The graph in 8 bits and its tokenizer, from the installed weights; what is missing, where something is."""
     sys.path.insert(0, str(root / "src"))
     try:
-        from citewell.domain.errors import CitewellError
+        from citewell.errors import CitewellError
         from citewell.models.minilm import has_bundled, write_bundle
 
         if not has_bundled():
@@ -47,7 +47,7 @@ def _build_model(root: Path) -> str:
 
 def _build_page(root: Path) -> str:
     """The page, by npm; what is missing, where something is."""
-    built, ui = root / "src/citewell/surfaces/web/static/index.html", root / "ui"
+    built, ui = root / "src/citewell/page/static/index.html", root / "ui"
     sources = [path for path in (*ui.glob("*"), *ui.glob("src/**/*")) if path.is_file()]
     if built.exists() and all(path.stat().st_mtime <= built.stat().st_mtime for path in sources):
         return ""

@@ -6,10 +6,7 @@ from pathlib import Path
 
 from tables import Part, Ratio
 
-from citewell.domain.benchmarks import AnswerabilityRow
-from citewell.evals.answerability import measure_answerability
-from citewell.evals.collections import find_collections
-from citewell.evals.measures import mean
+from citewell.evals.bench import AnswerabilityRow, find_collections, mean, measure_answerability
 from citewell.settings import Settings
 
 _FOREIGN_GOAL = 0.90

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from citewell.answer.passages import readable
 from citewell.readers.pages import PageBytes, read_page
-from citewell.synthesis.markup import readable
 
 _TOKEN = re.compile(r"\w+", re.UNICODE | re.MULTILINE | re.IGNORECASE | re.DOTALL)
 _RUN = 4

@@ -18,13 +18,13 @@ from pathlib import Path
 from processes import Usage, run_measured
 from tables import Part, Ratio
 
-from citewell.domain.answers import Draft, DraftSentence
-from citewell.domain.library import EncodeReport
+from citewell.answer.evidence import prepare_synthesis
+from citewell.answer.passages import passages_of
+from citewell.check.verdict import Draft, DraftSentence
+from citewell.check.verify import verify
 from citewell.engine import Citewell
+from citewell.search.lanes import EncodeReport
 from citewell.settings import Settings
-from citewell.synthesis.packing import prepare_synthesis
-from citewell.synthesis.passages import passages_of
-from citewell.synthesis.verify import verify
 
 _VAULT = "booknotes"
 _QUESTIONS = (

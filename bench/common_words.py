@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from citewell.text.language import is_stop_word
+from citewell.text.languages import is_stop_word
 from citewell.text.words import index_terms
 
 _FILES = ("questions.jsonl.gz", "claims.jsonl.gz")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tables import Part, Ratio
 
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.evals.collections import is_collection, load_collection, read_jsonl, write_notes
+from citewell.evals.bench import is_collection, load_collection, read_jsonl, write_notes
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 
 _SETS = ("squad2_dev", "hotpotqa_100", "multihoprag_facts")

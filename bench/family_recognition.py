@@ -13,9 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewell.domain.queries import Filters, Limits
-from citewell.planning.chat_prompt import ChatPrompt
-from citewell.planning.strategy import plan_question
+from citewell.search.conversation import ChatPrompt
+from citewell.search.plan import plan_question
+from citewell.search.query import Limits
+from citewell.store.port import Filters
 
 LABELS = Path(__file__).parents[1] / "evals" / "real_families.json"
 

@@ -14,7 +14,7 @@ from processes import Usage, folder_bytes, is_disturbed
 from tables import Part, Ratio
 
 from citewell import Citewell as Opened
-from citewell.evals.measures import percentile
+from citewell.evals.bench import percentile
 from citewell.settings import Settings
 
 QUESTIONS = 60

@@ -16,15 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from tables import Part, Ratio
 
-from citewell.corpus.store.vectors import RESCORED
-from citewell.corpus.vector_scan import best_rows, nearest_signs, quantized, signs, similarities
-from citewell.domain.benchmarks import BenchRow
 from citewell.engine import Citewell
-from citewell.evals.bench import bench_collection
-from citewell.evals.collections import find_collections, load_collection, thinned
-from citewell.evals.measures import mean
+from citewell.evals.bench import BenchRow, bench_collection, find_collections, load_collection, mean, thinned
 from citewell.models.embeddings import Embedder
 from citewell.settings import Settings
+from citewell.store.vectors import RESCORED
+from citewell.store.vectors_write import best_rows, nearest_signs, quantized, signs, similarities
 
 Floats = npt.NDArray[np.float32]
 

@@ -17,8 +17,7 @@ from pathlib import Path
 import apsw
 
 from citewell.engine import Citewell
-from citewell.evals.measures import percentile
-from citewell.evals.peers import plain_text, query_words
+from citewell.evals.bench import percentile, plain_text, query_words
 from citewell.settings import Settings
 
 DEPTH = 10

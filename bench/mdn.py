@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from citewell.evals.collections import CollectionDocument, JudgedCollection, read_jsonl, write_notes
+from citewell.evals.bench import CollectionDocument, JudgedCollection, read_jsonl, write_notes
 
 CHANGED_WORDS = 0.15  # of each replicate
 _SHARD = 1_000  # documents in one file of JSON lines

@@ -16,7 +16,7 @@ from typing import Any
 
 from lxml import html
 
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.html import read_html
 
 ALLOWED = 0.1

@@ -8,11 +8,16 @@ from pathlib import Path
 
 from tables import Part, Ratio
 
-from citewell.domain.benchmarks import BenchRow
-from citewell.evals.bench import PACK, bench_collection
-from citewell.evals.collections import is_collection, load_collection, thinned
-from citewell.evals.measures import mean
-from citewell.evals.peers import missing_peers
+from citewell.evals.bench import (
+    PACK,
+    BenchRow,
+    bench_collection,
+    is_collection,
+    load_collection,
+    mean,
+    missing_peers,
+    thinned,
+)
 from citewell.settings import Settings
 
 _BEST = "the best lexical peer of each"

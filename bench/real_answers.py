@@ -3,7 +3,7 @@
     python bench/real_answers.py REAL --data FOLDER [--half dev|test] [--embeddings on|off] [--fit]
 
 Asks every question in a run without a model and scores the answers by the rules beside the questions
-(`real/score.py`). With `--fit` the weights of `synthesis/scoring.py` and the coefficients of `synthesis/confidence.py`
+(`real/score.py`). With `--fit` the weights of `answer/score.py` and the coefficients of `answer/confidence.py`
 are fitted anew and printed, with what they give for collections that were left out of the fit. Tune on `dev` alone.
 """
 
@@ -23,21 +23,25 @@ import numpy as np
 import numpy.typing as npt
 from real_notes import Question, index_vaults, load_questions, load_scorer
 
-from citewell.domain.answers import Likeness
-from citewell.domain.errors import CitewellError
-from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import RunResult
+from citewell.answer.confidence import (
+    BY_MEANING,
+    BY_WORDS,
+    CHOSEN,
+    by_meaning_too,
+    confidence_features,
+    texts_to_compare,
+)
+from citewell.answer.evidence import Likeness, prepare_synthesis
+from citewell.answer.question import asked
+from citewell.answer.score import WEIGHTS, read_evidence, score_passages
+from citewell.answer.units import pieces_of, unit_of
 from citewell.engine import Citewell
+from citewell.errors import CitewellError
 from citewell.models.embeddings import Embedder
+from citewell.runs.run import RunResult
+from citewell.search.pack import ResearchPack
 from citewell.settings import Settings
-from citewell.surfaces.wire import to_json
-from citewell.synthesis.answer_units import pieces_of, unit_of
-from citewell.synthesis.asking import asked
-from citewell.synthesis.confidence import BY_MEANING, BY_WORDS, CHOSEN, confidence_features
-from citewell.synthesis.likeness import by_meaning_too, texts_to_compare
-from citewell.synthesis.packing import prepare_synthesis
-from citewell.synthesis.reading import read_evidence
-from citewell.synthesis.scoring import WEIGHTS, score_passages
+from citewell.wire import to_json
 
 Floats = npt.NDArray[np.float64]
 # How far the weights are drawn towards those in use, and the coefficients towards none.

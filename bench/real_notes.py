@@ -22,15 +22,15 @@ import numpy as np
 import numpy.typing as npt
 from tables import Part, Ratio
 
-from citewell.domain.errors import CitewellError
-from citewell.domain.evidence import EvidenceRow
 from citewell.engine import Citewell
+from citewell.errors import CitewellError
 from citewell.flows.judge import merge_inspection
 from citewell.flows.profiles import PROFILES
 from citewell.models.embeddings import Embedder
-from citewell.packs.document_views import DocumentViews
 from citewell.parts import SystemClock
-from citewell.retrieval.encoding import encode_corpus
+from citewell.search.lanes import encode_corpus
+from citewell.search.rows import EvidenceRow
+from citewell.search.views import DocumentViews
 from citewell.settings import Settings
 
 Floats = npt.NDArray[np.float32]

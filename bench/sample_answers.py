@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from citewell import Citewell
-from citewell.domain.runs import RunResult
-from citewell.evals.sample import sample_corpus
-from citewell.synthesis.lead_ins import OUTDATED
+from citewell.answer.passages import OUTDATED
+from citewell.evals.suite import sample_corpus
+from citewell.runs.run import RunResult
 
 QUESTIONS = Path(__file__).resolve().parents[1] / "evals" / "sample_questions.json"
 _SHOWN = 500

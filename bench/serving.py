@@ -26,10 +26,10 @@ import uvicorn
 from tables import Part
 
 from citewell import Citewell
-from citewell.evals.sample import sample_corpus
-from citewell.surfaces.api.app import create_app
-from citewell.surfaces.api.protocol import GuardedProtocol
-from citewell.surfaces.api.security import Gatekeeper, called_by
+from citewell.api.app import create_app
+from citewell.api.security import Gatekeeper, called_by
+from citewell.api.server import GuardedProtocol
+from citewell.evals.suite import sample_corpus
 
 QUESTIONS = (
     "Who is rossbench?",

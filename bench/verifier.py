@@ -18,8 +18,8 @@ from pathlib import Path
 from tables import Part, Ratio
 from verifier_pairs import pairs_of
 
-from citewell.domain.ports import Entailment
-from citewell.evals.verifier_bench import CheckedPair, LabelledPair, check_pairs, read_pairs, report_of
+from citewell.evals.verifier import CheckedPair, LabelledPair, check_pairs, read_pairs, report_of
+from citewell.models.judge import Entailment
 
 CLAIMS = Path(__file__).resolve().parents[1] / "evals" / "claims"
 EXPERTS = "verifier/scifact_pairs.jsonl"

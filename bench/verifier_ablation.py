@@ -21,10 +21,10 @@ from typing import Any
 from verifier import CLAIMS, EXPERTS, TUNED_ON, UNSEEN, length_matched
 from verifier_pairs import pairs_of
 
-from citewell.evals.measures import auroc
-from citewell.evals.verifier_bench import CheckedPair, LabelledPair, check_pairs, read_pairs
+from citewell.evals.bench import auroc
+from citewell.evals.verifier import CheckedPair, LabelledPair, check_pairs, read_pairs
 
-_CHECKING = "citewell.synthesis.checking"
+_CHECKING = "citewell.check"
 
 
 def _nothing(*_: Any, **__: Any) -> str:

@@ -1,4 +1,4 @@
-"""Fits the coefficients of `synthesis/checking/support.py` anew and prints them.
+"""Fits the coefficients of `check/claim.py` anew and prints them.
 
 On the first half of the experts' claims and, at a twentieth of their weight, on the first half of the built pairs.
 `python bench/verifier_fit.py [DATA]` from the repository.
@@ -14,12 +14,10 @@ import numpy as np
 from verifier import EXPERTS, TUNED_ON, half_of
 from verifier_pairs import pairs_of
 
-from citewell.evals.verifier_bench import LabelledPair, read_pairs
-from citewell.synthesis.checking.claim_alignment import align_to_nearest
-from citewell.synthesis.checking.evidence_match import match_evidence, read_evidence
-from citewell.synthesis.checking.rarity import Rarity
-from citewell.synthesis.checking.support import COEFFICIENTS
-from citewell.synthesis.checking.support_features import SupportFeatures, read_support_features
+from citewell.check.alignment import align_to_nearest
+from citewell.check.claim import COEFFICIENTS, SupportFeatures, read_support_features
+from citewell.check.tokens import Rarity, match_evidence, read_evidence
+from citewell.evals.verifier import LabelledPair, read_pairs
 
 _BUILT_WEIGHT = 0.05
 _CHANGED_WEIGHT = 0.3

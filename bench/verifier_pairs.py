@@ -21,8 +21,8 @@ from pathlib import Path
 
 from verifier_changes import CHANGES, REWORDINGS, Claim, names_of
 
-from citewell.evals.collections import read_jsonl
-from citewell.evals.verifier_bench import Label
+from citewell.evals.bench import read_jsonl
+from citewell.evals.verifier import Label
 from citewell.text.sentences import sentences
 from citewell.text.words import index_terms
 

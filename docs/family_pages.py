@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from citewell.domain.queries import Concept, Filters, Limits, QueryPlan
-from citewell.planning.chat_prompt import ChatPrompt
-from citewell.planning.families.family import Family
-from citewell.planning.families.table import FAMILIES
-from citewell.planning.strategy import plan_question
+from citewell.search.conversation import ChatPrompt
+from citewell.search.families import FAMILIES, Family
+from citewell.search.plan import plan_question
+from citewell.search.query import Concept, Limits, QueryPlan
+from citewell.store.port import Filters
 
 _CORRECTED = (
     ("What was the 2020 share offer?", "no, I meant the 2019 one"),

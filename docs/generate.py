@@ -12,9 +12,9 @@ from pathlib import Path
 
 from cogapp import Cog
 
+from citewell.mcp.guidance import skill
+from citewell.schemas import SCHEMA_NAMES, json_schema
 from citewell.settings import setting_fields
-from citewell.surfaces.mcp.guidance import skill
-from citewell.surfaces.schemas import SCHEMA_NAMES, json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (

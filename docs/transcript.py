@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
 
 
 def of(command: str) -> str:

@@ -7,9 +7,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 
 QUESTIONS = Path(__file__).resolve().parents[1] / "evals" / "sample_questions.json"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
+from citewell.runs.store import SqliteRuns
 from citewell.settings import Settings
-from citewell.store.runs import SqliteRuns
+from citewell.store.corpus import SqliteCorpus
+from citewell.store.port import AddReport
 from support.llama_server import running_llama
 from support.postgres import Postgres, running_postgres
 

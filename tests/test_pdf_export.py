@@ -10,10 +10,10 @@ import pypdfium2
 import pytest
 
 from citewell import Citewell
-from citewell.domain.answers import CheckedSentence
-from citewell.domain.errors import Unavailable
-from citewell.exporting.exported import Exportable
-from citewell.exporting.pdf import has_pdf, to_pdf
+from citewell.check.verdict import CheckedSentence
+from citewell.errors import Unavailable
+from citewell.export.formats import Exportable
+from citewell.export.typst import has_pdf, to_pdf
 
 CHINESE = "".join(chr(number) for number in range(0x4E00, 0x4E40))
 

@@ -15,13 +15,13 @@ import pytest
 
 import citewell
 from citewell import Citewell
-from citewell.domain.errors import BadInput
-from citewell.domain.events import RunEvent
-from citewell.domain.runs import RunResult
+from citewell.cli.research import research
+from citewell.errors import BadInput
 from citewell.history import Runs
 from citewell.library import Corpus
-from citewell.surfaces.cli.research import research
-from citewell.surfaces.wire import to_json
+from citewell.runs.events import RunEvent
+from citewell.runs.run import RunResult
+from citewell.wire import to_json
 
 ROOT = Path(__file__).parents[1]
 NOTES = {

@@ -10,7 +10,7 @@ export default defineConfig({
     },
   },
   build: {
-    outDir: "../src/citewell/surfaces/web/static",
+    outDir: "../src/citewell/page/static",
     emptyOutDir: true,
     target: "es2022",
     // No image or font inside of a script or style: the policy of the page allows files of the server only.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from citewell.version import __version__
 
 if TYPE_CHECKING:
-    from citewell.domain.errors import CitewellError
     from citewell.engine import Citewell
+    from citewell.errors import CitewellError
 
 __all__ = ["Citewell", "CitewellError", "__version__"]
 
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
 
         return Citewell
     if name == "CitewellError":
-        from citewell.domain.errors import CitewellError
+        from citewell.errors import CitewellError
 
         return CitewellError
     raise AttributeError(f"module 'citewell' has no attribute {name!r}")

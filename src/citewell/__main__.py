@@ -1,6 +1,6 @@
 """`python -m citewell` is the installed program."""
 
-from citewell.surfaces.cli.main import main
+from citewell.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,7 @@
 
 Bounds, help and defaults stand here once: the options of `citewell research`, the bodies of the API and its OpenAPI
 document, the input schemas of the tools, the keywords of `Citewell.start` and `docs/commands.md` are made from it
-(`taken`, `surfaces/cli/options.py`). What is None, or left out, is as the profile and the settings have it.
+(`taken`, `cli/options.py`). What is None, or left out, is as the profile and the settings have it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 import msgspec
 from msgspec import Meta
 
-from citewell.domain.documents import SourceType
-from citewell.domain.errors import BadInput
-from citewell.domain.queries import Filters, Limits, RunProfile, Surface, checked_filters
+from citewell.errors import BadInput
+from citewell.search.query import Limits, RunProfile, Surface
+from citewell.store.port import Filters, checked_filters
 from citewell.text.canonical import canonicalize
+from citewell.text.documents import SourceType
 
 # Something to see in it: not only blanks, whatever a regular expression takes for blank.
 SAYS_SOMETHING = r"[^\s\x1c-\x1f\x85\ufeff]"

@@ -20,36 +20,37 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from citewell.ask import OPTION_PROFILES, Ask, asked, checked, checked_topic, signature
-from citewell.domain.errors import BadInput, CitewellError, Conflict, WorkFailed
+from citewell.errors import BadInput, CitewellError, Conflict, WorkFailed
 from citewell.library import Corpus, Place
 from citewell.parts import Parts
-from citewell.planning.normalizer import check_question
+from citewell.search.query import check_question
 from citewell.settings import Settings, load_settings, setting_fields
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
-    from citewell.domain.answers import Likeness
-    from citewell.domain.briefs import ReportTask, StrategyStage
-    from citewell.domain.events import RunEvent
-    from citewell.domain.evidence import GivenRow
-    from citewell.domain.library import AddReport, DoctorReport
-    from citewell.domain.notes import NoteDepth, NoteResult, NoteTask
-    from citewell.domain.packs import Explanation, ResearchPack
-    from citewell.domain.ports import Clock
-    from citewell.domain.queries import RunProfile, Surface
-    from citewell.domain.results import SearchResult
-    from citewell.domain.run_reports import EgressPreview
-    from citewell.domain.runs import Conversation, RunGoal, RunRequest, RunResult
-    from citewell.domain.transcripts import ChatTranscript, TranscriptList
-    from citewell.domain.web import WebUse
+    from citewell.answer.evidence import Likeness
+    from citewell.clock import Clock
+    from citewell.doctor import DoctorReport
     from citewell.evals.kept import KeptEvals
     from citewell.flows.play import Flow
     from citewell.history import Runs
     from citewell.models.embeddings import OpenEmbedder
-    from citewell.reports.config import ResearchConfig
-    from citewell.reports.models import ResearchBrief, ResearchRun
-    from citewell.reports.service import Begun, ResearchService
+    from citewell.notes.task import NoteDepth, NoteResult, NoteTask
+    from citewell.reports.brief import ReportTask, StrategyStage
+    from citewell.reports.model import ResearchBrief, ResearchRun
+    from citewell.reports.service import ResearchService, StartedReport
+    from citewell.reports.strategies import ResearchConfig
+    from citewell.runs.events import RunEvent
+    from citewell.runs.run import RunGoal, RunRequest, RunResult
     from citewell.runs.service import RunService
+    from citewell.runs.summaries import ChatTranscript, EgressPreview, TranscriptList
+    from citewell.search.conversation import Conversation
+    from citewell.search.lookup import SearchResult
+    from citewell.search.pack import Explanation, ResearchPack
+    from citewell.search.query import RunProfile, Surface
+    from citewell.search.rows import GivenRow
+    from citewell.store.port import AddReport
+    from citewell.web.facts import WebUse
     from citewell.web.guard import Resolve
 
 # How much of a document a report and a deep note see around what they are about.
@@ -82,7 +83,7 @@ class Citewell(Parts):
             raise BadInput(f"There is no setting {', '.join(unknown)}.", fix=f"Known are: {', '.join(sorted(known))}.")
         super().__init__(replace(chosen, **settings), clock, open_embedder, flows, resolve)
         if components:
-            from citewell.briefs.strategies import register_components
+            from citewell.reports.strategies import register_components
 
             self.components = register_components(components)
         self._surface = surface
@@ -193,8 +194,8 @@ class Citewell(Parts):
 
         Its last run says it, else the conversation as it was saved.
         """
-        from citewell.domain.runs import SESSION_TURNS, Conversation, PriorQuestion
-        from citewell.store.transcripts import read_transcript
+        from citewell.runs.transcripts import read_transcript
+        from citewell.search.conversation import SESSION_TURNS, Conversation, PriorQuestion
 
         said = _conversation(ask)
         if not ask.conversation_id or (said is not None and said.history):
@@ -219,14 +220,14 @@ class Citewell(Parts):
         conversation: Conversation | None = None,
     ) -> RunRequest:
         """What a run is to do: what is asked, checked, masked, and with the settings in force, before it starts."""
-        from citewell.domain.runs import EvidenceReserves, RunRequest
+        from citewell.answer.evidence import EvidenceReserves
         from citewell.flows.profiles import PROFILES
-        from citewell.models.choose import model_use
+        from citewell.limits import model_use, web_use
         from citewell.models.endpoints import EXTRACTIVE
-        from citewell.planning.chat_prompt import asked_in
+        from citewell.runs.run import RunRequest
+        from citewell.search.conversation import asked_in
         from citewell.text.canonical import canonicalize
-        from citewell.web.providers.registry import enabled_names
-        from citewell.web.use import web_use
+        from citewell.web.providers import enabled_names
 
         settings, profile, mask = self.settings, ask.profile, self.masker.mask_value
         enabled_names(settings)  # a provider nobody knows is refused whatever is asked
@@ -323,11 +324,11 @@ class Citewell(Parts):
         return pack_of(await self.runs.ended(run_id))
 
     def _pack_by_rules(self, ask: Ask) -> ResearchPack:
-        from citewell.packs.build import PackBuilder
-        from citewell.packs.topic_brief import TopicBriefs, with_brief
-        from citewell.planning.chat_prompt import asked_in, prompt_of
-        from citewell.planning.strategy import plan_question
-        from citewell.synthesis.answerability import with_estimate
+        from citewell.answer.quote import with_estimate
+        from citewell.search.conversation import asked_in, prompt_of
+        from citewell.search.pack import PackBuilder
+        from citewell.search.plan import plan_question
+        from citewell.search.topic_brief import TopicBriefs, with_brief
 
         typed = self.masker.mask(check_question(ask.question))
         prompt = prompt_of(*asked_in(typed, self.masker.mask_value(_conversation(ask))))
@@ -347,10 +348,10 @@ class Citewell(Parts):
 
     def _likeness(self, pack: ResearchPack) -> Likeness | None:
         """How near the best passages of a pack come to its question, as a run would find it."""
-        from citewell.domain.answers import Likeness
-        from citewell.retrieval.comparing import similarities
-        from citewell.synthesis.answerability import direct_evidence
-        from citewell.synthesis.likeness import texts_to_compare
+        from citewell.answer.confidence import texts_to_compare
+        from citewell.answer.evidence import Likeness
+        from citewell.answer.quote import direct_evidence
+        from citewell.search.lanes import similarities
 
         texts = texts_to_compare(direct_evidence(pack), pack.query_plan)
         found = similarities(self.semantic_lane, pack.query_plan.text_query, texts)
@@ -358,7 +359,7 @@ class Citewell(Parts):
 
     def explain(self, pack: ResearchPack) -> Explanation:
         """Why a search came to what it came to, in sentences and without a model; also where it found nothing."""
-        from citewell.packs.explaining import explain_pack
+        from citewell.search.pack import explain_pack
 
         return explain_pack(pack)
 
@@ -371,8 +372,8 @@ class Citewell(Parts):
 
         Of the options of a question it takes `model`, `max_evidence_chars` and `surface`.
         """
-        from citewell.domain.packs import PACK_SCHEMA_VERSION
-        from citewell.packs.rereading import given_rows
+        from citewell.search.given import given_rows
+        from citewell.search.pack import PACK_SCHEMA_VERSION
 
         if pack.schema_version != PACK_SCHEMA_VERSION:
             raise BadInput(f"The pack is {pack.schema_version}; this version reads {PACK_SCHEMA_VERSION}.")
@@ -438,8 +439,8 @@ class Citewell(Parts):
         model: str | None = None,
         max_cost: float | None = None,
     ) -> RunRequest:
-        from citewell.domain.notes import NoteTask
-        from citewell.notes.topics import web_queries
+        from citewell.notes.subjects import web_queries
+        from citewell.notes.task import NoteTask
         from citewell.text.canonical import canonicalize
 
         if depth not in ("shallow", "deep"):
@@ -467,13 +468,13 @@ class Citewell(Parts):
 
     def note_result(self, run_id: str) -> NoteResult:
         """What a run about a note came to; raises what made it fail, and then the note is as it was."""
-        from citewell.notes.result import note_result
+        from citewell.notes.findings import note_result
 
         return note_result(self.runs.result(run_id), self.runs.decisions(run_id))
 
     def undo_note(self, path: Place, *, from_here: bool = True) -> NoteResult:
         """Take back what was last written into a note."""
-        from citewell.domain.notes import NoteResult
+        from citewell.notes.task import NoteResult
 
         place = self.notes.place(str(path), Path.cwd() if from_here else None)
         change = self.notes.undo(place)
@@ -496,10 +497,9 @@ class Citewell(Parts):
         fresh: bool = False,
         created_by: str | None = None,
         surface: Surface | None = None,
-    ) -> Begun:
+    ) -> StartedReport:
         """Begin the run of a brief, or find the one of an identical request."""
-        from citewell.reports.files import brief_of
-        from citewell.reports.models import ResearchBrief
+        from citewell.reports.model import ResearchBrief, brief_of
 
         if isinstance(brief, str):
             brief = {"question": brief}
@@ -527,7 +527,7 @@ class Citewell(Parts):
         if config is None or config.replay_of is None:
             return self.runs
         from citewell.flows.play import FLOWS, begin
-        from citewell.reports.replay import ReplayRetrievalSource
+        from citewell.reports.service import ReplayRetrievalSource
         from citewell.runs.service import RunService
 
         if self._replaying is None or self._replaying[0] != config.replay_of:
@@ -572,25 +572,25 @@ class Citewell(Parts):
 
     def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
         """Keep a conversation (`chat-transcripts/`), its secrets masked; it is never indexed."""
-        from citewell.store.transcripts import save_transcript
+        from citewell.runs.transcripts import save_transcript
 
         return save_transcript(self.settings.data_dir, self.masker.mask_value(transcript))
 
     def transcripts(self, limit: int = 20) -> TranscriptList:
         """The conversations that were saved last."""
-        from citewell.store.transcripts import list_transcripts
+        from citewell.runs.transcripts import list_transcripts
 
         return list_transcripts(self.settings.data_dir, limit)
 
     def transcript(self, conversation_id: str) -> ChatTranscript:
         """A saved conversation by its id."""
-        from citewell.store.transcripts import read_transcript
+        from citewell.runs.transcripts import read_transcript
 
         return read_transcript(self.settings.data_dir, conversation_id)
 
     def doctor(self) -> DoctorReport:
         """What is configured, reachable and missing, with the fix for each."""
-        from citewell.diagnosis import examine
+        from citewell.doctor import examine
 
         return examine(self.settings, self.open_store, self.open_run_store, self.clock.now()[:10])
 
@@ -604,9 +604,9 @@ class Citewell(Parts):
 
     def load(self) -> None:
         """Open and import what the first question would otherwise wait for."""
+        from citewell.check import verify  # noqa: F401
         from citewell.models.chat import check_model
-        from citewell.models.exchange import load_client
-        from citewell.synthesis import answerability, extract, verify  # noqa: F401
+        from citewell.models.reply import load_client
 
         self.runs  # noqa: B018
         if self.has_runs():
@@ -637,7 +637,7 @@ for _method in ("start", "research", "research_async", "stream"):
 
 def _conversation(ask: Ask) -> Conversation | None:
     """What came before a question, as a run records it."""
-    from citewell.domain.runs import Conversation, PriorQuestion
+    from citewell.search.conversation import Conversation, PriorQuestion
 
     if not ask.history and not ask.pinned:
         return None
@@ -648,8 +648,8 @@ def _conversation(ask: Ask) -> Conversation | None:
 
 def _active(task: ReportTask, web: WebUse | None) -> ReportTask:
     """A brief with the families that take part: wanted by it, with somebody to ask for them."""
-    from citewell.domain.briefs import FAMILIES, FamilyUse
-    from citewell.web.providers.registry import PROVIDERS
+    from citewell.reports.brief import FAMILIES, FamilyUse
+    from citewell.web.providers import PROVIDERS
 
     providers = web.providers if web is not None else ()
     able = {family: tuple(name for name in providers if PROVIDERS[name].family == family) for family in FAMILIES}

@@ -8,19 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.domain.errors import BadInput, Conflict, NotFound
-from citewell.domain.run_reports import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
-from citewell.domain.runs import RunProfile, RunResult, RunStatus, Surface
+from citewell.errors import BadInput, Conflict, NotFound
 from citewell.flows.play import FLOWS, begin, egress_of
 from citewell.parts import Parts
 from citewell.runs.records import SourceState, read_start
+from citewell.runs.run import RunResult, RunStatus
 from citewell.runs.service import RunService
-from citewell.store.runs import RunChoice
+from citewell.runs.store import RunChoice
+from citewell.runs.summaries import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
+from citewell.search.query import RunProfile, Surface
 
 if TYPE_CHECKING:
-    from citewell.domain.migrations import MigrationReport
-    from citewell.domain.run_reports import ExportReport
-    from citewell.exporting.exported import Exportable, ExportedFile, ExportForm
+    from citewell.export.formats import Exportable, ExportedFile, ExportForm
+    from citewell.runs.summaries import ExportReport, MigrationReport
 
 Place = str | Path
 
@@ -79,13 +79,13 @@ class Runs(RunService):
 
     def exported(self, run_id: str, form: ExportForm) -> ExportedFile:
         """A finished run as Markdown, Word, PDF, BibTeX or RIS; one that failed its own checks is not exported."""
-        from citewell.exporting.exported import export_file
+        from citewell.export.formats import export_file
 
         return export_file(form, self._exportable(run_id))
 
     def exported_conversation(self, conversation_id: str, asked: Sequence[tuple[str, str]]) -> ExportedFile:
         """Questions and the runs that answered them, as one Markdown file; a run that may not be passed on is a gap."""
-        from citewell.exporting.markdown import conversation_file
+        from citewell.export.markdown_note import conversation_file
 
         turns = [(self._parts.masker.mask(question), self._exportable_or_none(run_id)) for question, run_id in asked]
         return conversation_file(conversation_id, turns)
@@ -98,12 +98,12 @@ class Runs(RunService):
 
     def share_page(self, run_id: str) -> str:
         """A finished run as a page to pass on, without anything of this machine."""
-        from citewell.exporting.share_page import share_page
+        from citewell.export.share import share_page
 
         return share_page(self._exportable(run_id))
 
     def _exportable(self, run_id: str) -> Exportable:
-        from citewell.exporting.exported import Exportable, cited_documents, papers_of
+        from citewell.export.formats import Exportable, cited_documents, papers_of
 
         result = self.shareable(run_id)
         if result.answer_status in ("error", "unavailable"):
@@ -118,7 +118,7 @@ class Runs(RunService):
         return Exportable(result, self.started_at(run_id), documents)
 
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
-        from citewell.domain.run_reports import CitedSource
+        from citewell.runs.summaries import CitedSource
 
         real = self._parts.real_key(key)
         document = (self._parts.web.store_of(real) if ":online/" in real else self._parts.store).find(real)
@@ -153,8 +153,8 @@ class Runs(RunService):
 
         The source is only read; `tell` hears how many runs of how many have been read. It goes on where it stopped.
         """
-        from citewell.runs.move import move_runs
-        from citewell.store.runs import open_runs
+        from citewell.runs.store import open_runs
+        from citewell.runs.transfer import move_runs
 
         here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
         there = self._store_named(to)

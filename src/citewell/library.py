@@ -10,30 +10,28 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from citewell.ask import Ask, check_between, checked_topic
-from citewell.domain.documents import ContentMode, SourceType
-from citewell.domain.lanes import SemanticUse
-from citewell.domain.library import (
+from citewell.parts import Parts
+from citewell.search.lanes import EncodeProgress, EncodeReport, SemanticUse
+from citewell.search.lookup import DocumentEntries, DocumentList, RelatedResult, Searcher, SearchMode, SearchResult
+from citewell.search.query import check_question
+from citewell.store.port import (
     AddReport,
     CollectionList,
     CorpusStatus,
-    EncodeProgress,
-    EncodeReport,
+    Filters,
     Problem,
     RemoveReport,
     Stats,
     SyncProgress,
 )
-from citewell.domain.queries import Filters
-from citewell.domain.results import DocumentEntries, DocumentList, RelatedResult, SearchMode, SearchResult
-from citewell.packs.search import Searcher
-from citewell.parts import Parts
-from citewell.planning.normalizer import check_question
+from citewell.text.documents import ContentMode, SourceType
 
 if TYPE_CHECKING:
-    from citewell.domain.backups import AcceptSettings, BackupReport, RestoreReport
-    from citewell.domain.summaries import SummaryProgress, SummaryReport
-    from citewell.domain.topics import EntityMap, TopicBrief
-    from citewell.packs.document_views import DocumentViews
+    from citewell.backup import AcceptSettings, BackupReport, RestoreReport
+    from citewell.search.entities import EntityMap
+    from citewell.search.topics import TopicBrief
+    from citewell.search.views import DocumentViews
+    from citewell.store.port import SummaryProgress, SummaryReport
 
 Place = str | Path
 
@@ -62,7 +60,7 @@ class Corpus:
     ) -> Iterator[SyncProgress | AddReport]:
         """The same with its progress; the report comes last."""
         # Readers are the heaviest imports: only adding needs them.
-        from citewell.corpus.ingest import AddRequest, Sync
+        from citewell.ingest.sync import AddRequest, Sync
 
         check_between("max_file_mb", self._parts.settings.max_file_mb, 1, 1_000)
         limit = self._parts.settings.max_file_mb * 1_000_000
@@ -79,8 +77,7 @@ class Corpus:
         excludes: Sequence[str] = (),
     ) -> Iterator[SyncProgress | AddReport]:
         """Add a path, then follow it until told to stop; a report each time it has changed."""
-        from citewell.corpus.watch import changes
-        from citewell.corpus.watchers import announced
+        from citewell.ingest.watch import announced, changes
 
         yield from self.sync(path, collection=collection, source_type=source_type, excludes=excludes)
         followed = Path(path).expanduser().resolve()
@@ -90,7 +87,7 @@ class Corpus:
 
     def encode(self, most_seconds: float | None = None) -> Iterator[EncodeProgress | EncodeReport]:
         """Give every passage that lacks one its vector, for search by meaning; it goes on where it stopped."""
-        from citewell.retrieval.encoding import encode_corpus
+        from citewell.search.lanes import encode_corpus
 
         return encode_corpus(self._parts.store.vectors, self._parts.embedder, self._parts.clock, most_seconds)
 
@@ -99,7 +96,7 @@ class Corpus:
     ) -> Iterator[SummaryProgress | SummaryReport]:
         """Store summaries of these documents, without keys of all that lack one; it goes on where it stopped."""
         from citewell.flows.summaries import SummaryModel, check_ceiling, summarize_documents
-        from citewell.models.choose import model_use
+        from citewell.limits import model_use
 
         for key in keys:
             if self._parts.store.find(key) is None:
@@ -169,7 +166,7 @@ class Corpus:
 
     def collections(self) -> CollectionList:
         """The folders that were added, and how many documents each has."""
-        from citewell.corpus.watchers import watched_by_root, watched_paths
+        from citewell.ingest.watch import watched_by_root, watched_paths
 
         found = self._parts.store.collections()
         watched = watched_by_root([one.root for one in found], watched_paths(self._parts.settings.data_dir))
@@ -232,7 +229,7 @@ class Corpus:
 
     def related(self, key: str, *, limit: int = 8, max_chars: int | None = None) -> RelatedResult:
         """What a document links to and what links to it."""
-        from citewell.packs.related import related_rows
+        from citewell.search.related import related_rows
 
         check_between("limit", limit, 1, 200)
         window = self._parts.settings.max_chars_per_doc if max_chars is None else max_chars
@@ -253,7 +250,7 @@ class Corpus:
         filters: Filters | None = None,
     ) -> TopicBrief:
         """How a topic hangs together in the corpus: documents, tags, entities, and what connects them."""
-        from citewell.packs import topic_brief as briefs
+        from citewell.search import topic_brief as briefs
 
         seeds = briefs.SEED_LIMIT if seed_limit is None else seed_limit
         related = briefs.RELATED_LIMIT if related_limit is None else related_limit
@@ -265,7 +262,7 @@ class Corpus:
 
     def entity_map(self, name: str, *, limit: int | None = None, filters: Filters | None = None) -> EntityMap:
         """What a name means, its other names, and where it is mentioned; several meanings are listed."""
-        from citewell.packs import entity_map as maps
+        from citewell.search import entity_map as maps
         from citewell.text.canonical import canonicalize
 
         most = maps.DOCUMENT_LIMIT if limit is None else limit
@@ -275,15 +272,15 @@ class Corpus:
 
     def backup(self, target: Place, *, force: bool = False) -> BackupReport:
         """Everything of the data folder in one file, without secrets; others may write meanwhile."""
-        from citewell.backup.making import make_backup
+        from citewell.backup import make_backup
 
         gather = self._gather_runs if self._parts.settings.database_url else None
         return make_backup(self._parts.settings.data_dir, Path(target), self._parts.clock, force=force, gather=gather)
 
     def _gather_runs(self, path: Path) -> tuple[Problem, ...]:
         """Put the runs that are kept in PostgreSQL into a file; those that could not be read are told."""
-        from citewell.runs.move import move_runs
-        from citewell.store.runs import open_runs
+        from citewell.runs.store import open_runs
+        from citewell.runs.transfer import move_runs
 
         with (
             closing(open_runs(self._parts.settings.database_url, self._parts.clock)) as shared,
@@ -300,7 +297,7 @@ class Corpus:
         Settings that send data elsewhere or permit more than now are left out unless they are accepted:
         `accept_settings` is True, or a function that is given them and says so.
         """
-        from citewell.backup.restoring import restore_backup
+        from citewell.backup import restore_backup
 
         accept = accept_settings if callable(accept_settings) else lambda changes: bool(accept_settings)
         self._parts.close()

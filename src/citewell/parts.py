@@ -14,31 +14,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.lanes import SemanticUse
-from citewell.domain.ports import Clock, Reranker
+from citewell.clock import Clock
+from citewell.models.endpoints import EXTRACTIVE
+from citewell.models.messages import ChatModel
+from citewell.models.rerank import Reranker
+from citewell.search.lanes import SemanticUse
 from citewell.settings import Settings, secret_values
+from citewell.store.corpus import SqliteCorpus
 
-# A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
-    from citewell.domain.chat import ChatModel
-    from citewell.domain.corpus_port import CorpusStore
-    from citewell.domain.documents import DocumentView
-    from citewell.domain.policy import ActionClass, Approve
-    from citewell.domain.ports import AnswerSpans, Entailment
-    from citewell.domain.queries import RunProfile, Surface
-    from citewell.domain.runs import RunRequest
     from citewell.flows.play import Flow
     from citewell.flows.web_access import WebAccess
     from citewell.models.embeddings import Embedder, OpenEmbedder
+    from citewell.models.judge import AnswerSpans, Entailment
     from citewell.notes.vault import NoteVault, RunNotes
-    from citewell.packs.document_views import DocumentViews
-    from citewell.retrieval.semantic import SemanticLane
+    from citewell.policy import ActionClass, Approve
     from citewell.runs.execute import Perform
-    from citewell.store.reports import ResearchTables
-    from citewell.store.runs import RunStore
-    from citewell.text.masking import Masker
+    from citewell.runs.run import RunRequest
+    from citewell.runs.store import ResearchTables, RunStore
+    from citewell.search.lanes import SemanticLane
+    from citewell.search.query import RunProfile, Surface
+    from citewell.search.views import DocumentViews
+    from citewell.store.port import CorpusStore
+    from citewell.text.documents import DocumentView
     from citewell.text.redaction import Redactor
+    from citewell.text.secrets import Masker
     from citewell.web.guard import Resolve
 
 
@@ -88,7 +88,7 @@ class Parts:
 
     @property
     def views(self) -> DocumentViews:
-        from citewell.packs.document_views import DocumentViews
+        from citewell.search.views import DocumentViews
 
         return DocumentViews(self.store)
 
@@ -98,7 +98,7 @@ class Parts:
 
     def open_run_store(self) -> RunStore:
         """Where runs are kept: in PostgreSQL where one is set, else in a file of the data folder."""
-        from citewell.store.runs import open_runs
+        from citewell.runs.store import open_runs
 
         return open_runs(self.settings.database_url or self.settings.runs_path, self.clock)
 
@@ -109,7 +109,7 @@ class Parts:
     @cached_property
     def research_rows(self) -> ResearchTables:
         """The table of the runs of briefs."""
-        from citewell.store.reports import ResearchTables
+        from citewell.runs.store import ResearchTables
 
         return ResearchTables(self.run_store.sessions)
 
@@ -141,7 +141,7 @@ class Parts:
     @cached_property
     def notes(self) -> NoteVault:
         """The notes of the folders that were added, and the only way anything is written into them."""
-        from citewell.notes.rewriting import NoteRewriter
+        from citewell.notes.file import NoteRewriter
         from citewell.notes.vault import NoteVault
 
         private = (self.settings.data_dir,)
@@ -157,7 +157,6 @@ class Parts:
     def chat(self, model: str) -> ChatModel:
         """The language model of that name; the key that is set goes to the provider it is set for, and to no other."""
         from citewell.models.chat import open_chat
-        from citewell.models.endpoints import EXTRACTIVE
 
         if model not in self._chats:
             # With no model set, the key is meant for the one that is chosen now.
@@ -177,7 +176,7 @@ class Parts:
     @cached_property
     def masker(self) -> Masker:
         """Masks the secrets that are set, wherever they stand in content."""
-        from citewell.text.masking import Masker
+        from citewell.text.secrets import Masker
 
         return Masker(secret_values(self.settings))
 
@@ -209,7 +208,7 @@ class Parts:
 
     def semantic_lane(self) -> SemanticLane:
         """The lane that searches by meaning, whatever the settings say of using it."""
-        from citewell.retrieval.semantic import SemanticLane
+        from citewell.search.lanes import SemanticLane
 
         return SemanticLane(self.store.vectors, self.embedder)
 
@@ -218,21 +217,21 @@ class Parts:
         """The model that looks at the best rows again, where one is named; opened when it is first needed."""
         if not self.settings.reranker:
             return None
-        from citewell.models.cross_encoder import CrossEncoder
+        from citewell.models.rerank import CrossEncoder
 
         return CrossEncoder(Path(self.settings.reranker))
 
     @cached_property
     def judge(self) -> Entailment | None:
         """The model that judges whether quotes entail sentences, where one is set; opened when it is first asked."""
-        from citewell.models.judges import open_judge
+        from citewell.models.judge import open_judge
 
         return open_judge(self.settings)
 
     @cached_property
     def reader(self) -> AnswerSpans | None:
         """The model that finds answers in passages, where one is set; opened when it is first asked."""
-        from citewell.models.judges import open_reader
+        from citewell.models.judge import open_reader
 
         return open_reader(self.settings)
 
@@ -252,7 +251,7 @@ class Parts:
                 self.__dict__.pop(name).close()
 
     def views_of(self, store: CorpusStore) -> DocumentViews:
-        from citewell.packs.document_views import DocumentViews
+        from citewell.search.views import DocumentViews
 
         return self.views if store is self.store else DocumentViews(store)
 
@@ -275,14 +274,14 @@ class Parts:
             self._permit("external_data:request", f"ask {', '.join(providers)}{what}")
 
     def _permit(self, action: ActionClass, what: str) -> None:
-        from citewell.domain.policy import Permission, permit
+        from citewell.policy import Permission, permit
 
         field = f"policy_{action.replace(':', '_')}"
         permit(Permission(action, what), getattr(self.settings, field), self.approve)
 
     def real_key(self, recorded: str) -> str:
         """The key that a record has, perhaps in its masked form."""
-        from citewell.text.masking import MASK
+        from citewell.text.secrets import MASK
 
         if MASK not in recorded:
             return recorded

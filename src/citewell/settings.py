@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import Field, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from citewell.domain.errors import BadInput
-from citewell.domain.values import dataclass
+from citewell.errors import BadInput
 
-# A search from a cold shell masks nothing, and is not to wait for what does.
 if TYPE_CHECKING:
-    from citewell.domain.library import SettingView
-    from citewell.text.masking import Masker
+    from citewell.text.secrets import Masker
+
 
 FILE_NAME = "citewell.toml"
 # What people give as a key to a server that needs none: no secret, and a word that notes may well have.
@@ -306,7 +304,7 @@ def checked_value(name: str, value: Any) -> Any:
 
 def shown_value(name: str, value: Any) -> str:
     """The value of a setting as it may be shown: of a secret, that it is set."""
-    from citewell.text.masking import Masker
+    from citewell.text.secrets import Masker
 
     if SETTINGS_BY_NAME[name].metadata["secret"] and value and "://" not in str(value):
         return "set"
@@ -340,8 +338,7 @@ def load_settings(data_dir: Path | None = None, environ: Mapping[str, str] | Non
 
 def view_settings(settings: Settings) -> tuple[SettingView, ...]:
     """Every setting as it may be shown: secrets are masked."""
-    from citewell.domain.library import SettingView
-    from citewell.text.masking import Masker
+    from citewell.text.secrets import Masker
 
     masker = Masker(secret_values(settings))
     views: list[SettingView] = []
@@ -354,7 +351,7 @@ def view_settings(settings: Settings) -> tuple[SettingView, ...]:
 
 
 def _shown(value: str, masker: Masker) -> str:
-    from citewell.text.masking import MASK, passwords_in
+    from citewell.text.secrets import MASK, passwords_in
 
     for password in passwords_in(value):
         value = value.replace(f":{password}@", f":{MASK * len(password)}@")
@@ -377,7 +374,7 @@ def is_secret(name: str) -> bool:
 
 def secret_values(settings: Settings) -> tuple[str, ...]:
     """The values that must never be shown or recorded: those of secret settings, and passwords in any address."""
-    from citewell.text.masking import passwords_in
+    from citewell.text.secrets import passwords_in
 
     found: list[str] = []
     for entry in setting_fields():
@@ -443,3 +440,12 @@ def _parse_bool(value: Any) -> bool:
     if lowered not in words:
         raise ValueError(value)
     return words[lowered]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingView:
+    name: str
+    value: str
+    source: Literal["default", "environment", "file", "flag"]
+    # False: it can be set, and nothing uses it yet.
+    used: bool = True

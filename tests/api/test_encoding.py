@@ -7,8 +7,8 @@ from queue import SimpleQueue
 
 import pytest
 
+from citewell.api.server import BackgroundEncoding
 from citewell.engine import Citewell
-from citewell.surfaces.api.encoding import BackgroundEncoding
 
 
 def _notes(folder: Path, embeddings: str) -> Citewell:

@@ -15,8 +15,8 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from citewell import Citewell
-from citewell.surfaces.api.app import OPERATIONS, MountedApp, create_app
-from citewell.surfaces.api.security import HEADERS, Gatekeeper, called_by
+from citewell.api.app import OPERATIONS, MountedApp, create_app
+from citewell.api.security import HEADERS, Gatekeeper, called_by
 from support.http_server import RunningServer, running_server
 
 TOKEN = "a-token-of-forty-letters-for-this-test-only"

@@ -13,8 +13,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.surfaces.api.app import OPERATIONS
-from citewell.surfaces.api.openapi import openapi_document
+from citewell.api.app import OPERATIONS
+from citewell.api.openapi import openapi_document
 from support.http_server import RunningServer, running_server
 
 CONFIG = Path(__file__).parent / "schemathesis.toml"

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 
 from citewell import Citewell
-from citewell.surfaces.wire import to_json
+from citewell.wire import to_json
 from support.http_server import RunningServer, read_events
 from support.mcp_client import talk, text_of
 

@@ -22,9 +22,9 @@ import uvicorn
 from httpx_sse import connect_sse
 
 from citewell import Citewell
-from citewell.surfaces.api.app import create_app
-from citewell.surfaces.api.protocol import GuardedProtocol
-from citewell.surfaces.api.security import Gatekeeper, called_by
+from citewell.api.app import create_app
+from citewell.api.security import Gatekeeper, called_by
+from citewell.api.server import GuardedProtocol
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import Reply, silent, stalls
 from support.model_server import ScriptedModelServer

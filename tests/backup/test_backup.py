@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.backups import BackupReport
-from citewell.domain.errors import BadInput, NotFound, StoreUnusable
-from citewell.domain.runs import RunResult
+from citewell.backup import BackupReport
 from citewell.engine import Citewell
+from citewell.errors import BadInput, NotFound, StoreUnusable
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add, sqlite_corpus
 from runner.scripted_runs import plans

@@ -14,10 +14,10 @@ from typing import Any
 import apsw
 import pytest
 
-from citewell.database.sqlite import connect
-from citewell.domain.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable
 from citewell.engine import Citewell
+from citewell.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable
 from citewell.settings import Settings
+from citewell.store.sqlite import connect
 from conftest import SteadyClock, Write, add
 
 NOTES: dict[str, str | bytes] = {"Lamp.md": "# Lamp\n\nThe lamp was lit in 1859.\n"}

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from citewell import Citewell
-from citewell.backup.consent import HARMLESS
-from citewell.domain.backups import SettingChange
+from citewell.backup import HARMLESS, SettingChange
 from citewell.settings import SETTINGS_BY_NAME
 from durability.programs import command, run
 from support.terminal import on_terminal

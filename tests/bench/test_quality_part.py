@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from quality import pack_ratios
 
-from citewell.domain.benchmarks import BenchRow
-from citewell.evals.bench import PACK
+from citewell.evals.bench import PACK, BenchRow
 
 
 def row(name: str, system: str, ndcg: float) -> BenchRow:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.corpus_port import CorpusStore
+from citewell.store.port import CorpusStore
 from conformance.stores import STORES, OpenStore
 
 

@@ -9,13 +9,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from citewell.corpus.importers.registry import documents_in
-from citewell.corpus.indexing import prepare_document
-from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.queries import Filters
-from citewell.domain.sync import FileFacts, FileOutcome
-from citewell.planning.lexical import lexical_query
+from citewell.readers.importers.registry import documents_in
+from citewell.search.query import lexical_query
+from citewell.store.corpus import SqliteCorpus
+from citewell.store.port import CorpusStore, FileFacts, FileOutcome, Filters
+from citewell.store.prepare import prepare_document
 
 # Opens the store whose data lives in this folder; each call is a further connection, as another process has it.
 STORES: dict[str, Callable[[Path], CorpusStore]] = {

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.errors import BadInput, WorkFailed
-from citewell.domain.library import Exclusion
-from citewell.domain.sync import FileFacts, FileOutcome
+from citewell.errors import BadInput, WorkFailed
+from citewell.store.port import CorpusStore, Exclusion, FileFacts, FileOutcome
 from conformance.stores import AT, ROOT, outcome, write
 
 

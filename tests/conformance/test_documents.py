@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.indexing import prepare_document
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.documents import ReadDocument, Section
-from citewell.domain.queries import Filters
-from citewell.domain.sync import FileFacts, FileOutcome
-from citewell.planning.lexical import lexical_query
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.search.query import lexical_query
+from citewell.store.port import CorpusStore, FileFacts, FileOutcome, Filters
+from citewell.store.prepare import prepare_document
 from citewell.text.canonical import content_hash
+from citewell.text.documents import ReadDocument, Section
 from conformance.stores import AT, ROOT, STORES, OpenStore, outcome, ranked, whole_text, write
 
 LAMP = "---\ntags: [light/house]\naliases: [The Light]\n---\n# Lamp\n\nLit in 1859.\n\n## Oil\n\nFrom Leith.\n"
@@ -61,7 +59,7 @@ def test_every_slice_of_any_text_is_exact(
 
 def _plain(path: str, text: str) -> FileOutcome:
     read = ReadDocument(text, None, (Section("user_note", 0, len(text)),))
-    document = prepare_document(Imported(read, "text"), path)
+    document = prepare_document(ImportedDocument(read, "text"), path)
     return FileOutcome(FileFacts(path, len(text), 1, content_hash(text)), "indexed", "", (document,))
 
 

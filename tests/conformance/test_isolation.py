@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread
 
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.queries import Filters
+from citewell.store.port import CorpusStore, Filters
 from conformance.stores import OpenStore, ranked, whole_text, write
 
 

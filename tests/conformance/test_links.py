@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.documents import Attachment
-from citewell.domain.links import GraphLink, WrittenLink
-from citewell.domain.sync import FileFacts, FileOutcome
+from citewell.store.port import CorpusStore, FileFacts, FileOutcome, GraphLink, WrittenLink
+from citewell.text.documents import Attachment
 from conformance.stores import AT, ROOT, write
 
 LAMP_TEXT = "# Lamp\n\nSee [[Oil]], [[Oil|the oil]], [[Nowhere]] and ![[map.png]].\n"

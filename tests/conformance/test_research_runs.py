@@ -1,4 +1,4 @@
-"""What every store of reports must do (`store/reports.py`), whichever database is behind it."""
+"""What every store of reports must do (`runs/store.py`), whichever database is behind it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.database.postgres import PostgresSessions
-from citewell.database.sqlite_sessions import SqliteSessions
 from citewell.parts import SystemClock
-from citewell.store.reports import ResearchRow, ResearchTables
-from citewell.store.runs import POSTGRES_SCRIPTS, SqliteRuns
+from citewell.runs.store import POSTGRES_SCRIPTS, ResearchRow, ResearchTables, SqliteRuns
+from citewell.store.postgres import PostgresSessions
+from citewell.store.sqlite import SqliteSessions
 
 ROW = ResearchRow("run-1", "brief-1", None, "DONE", "2026-01-01T00:00:01.000Z", '{"a":1}')
 

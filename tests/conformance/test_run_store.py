@@ -1,4 +1,4 @@
-"""What every store of runs must do (`store/runs.py`), whichever database is behind it.
+"""What every store of runs must do (`runs/store.py`), whichever database is behind it.
 
 A store joins by a fixture parameter: something that opens stores on one place, as often as asked, and can damage what
 is stored there as somebody with the file in hand could.
@@ -17,13 +17,12 @@ from typing import Protocol
 import psycopg
 import pytest
 
-from citewell.database.postgres import PostgresSessions
-from citewell.domain.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
-from citewell.domain.events import Entry, RunEvent
-from citewell.domain.runs import RunSummary
-from citewell.store.leases import lease_from, new_token, this_process
-from citewell.store.log import verify_chain
-from citewell.store.runs import POSTGRES_SCRIPTS, PostgresRuns, RunChoice, RunMark, RunStore, SqliteRuns
+from citewell.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
+from citewell.runs.events import Entry, RunEvent
+from citewell.runs.log import lease_from, new_token, this_process, verify_chain
+from citewell.runs.run import RunSummary
+from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns, RunChoice, RunMark, RunStore, SqliteRuns
+from citewell.store.postgres import PostgresSessions
 from support.postgres import Postgres
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.counts import CorpusMatches, TagCount
-from citewell.domain.queries import Filters
-from citewell.planning.lexical import lexical_query
+from citewell.search.query import lexical_query
+from citewell.store.port import CorpusMatches, CorpusStore, Filters, TagCount
 from conformance.stores import ranked, write
 
 NOTES = {

@@ -10,7 +10,7 @@ import pytest
 
 from citewell.parts import SystemClock
 from citewell.runs.budget import DaySpending
-from citewell.store.runs import RunStore, open_runs
+from citewell.runs.store import RunStore, open_runs
 
 MONDAY, TUESDAY = "2026-01-05", "2026-01-06"
 

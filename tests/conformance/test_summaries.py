@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.summaries import Summary
+from citewell.store.port import CorpusStore, Summary
 from conformance.stores import AT, ranked, write
 
 NOTES = {"Lamp.md": "# Lamp\nThe lamp was lit in 1859.", "Oil.md": "# Oil\nThe oil came from Leith."}

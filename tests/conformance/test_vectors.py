@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from citewell.domain.corpus_port import CorpusStore, VectorIndex
-from citewell.domain.library import VectorCoverage
-from citewell.domain.queries import Filters
+from citewell.store.port import CorpusStore, Filters, VectorCoverage, VectorIndex
 from conformance.stores import OpenStore, write
 from toy_embedder import DIMENSION, vector
 

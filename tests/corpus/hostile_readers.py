@@ -7,12 +7,12 @@ import signal
 import threading
 from pathlib import Path
 
-from citewell.corpus.extraction import Extracted, extract_file
-from citewell.corpus.walk import Found
-from citewell.domain.documents import SourceType
+from citewell.ingest.sync import FileReading, extract_file
+from citewell.ingest.walk import WalkedFile
+from citewell.text.documents import SourceType
 
 
-def misbehave(root: Path, entry: Found, hash_before: str | None, source_type: SourceType | None) -> Extracted:
+def misbehave(root: Path, entry: WalkedFile, hash_before: str | None, source_type: SourceType | None) -> FileReading:
     """Hang, crash or eat memory where the name says so; else read the file."""
     if "hang" in entry.path:
         threading.Event().wait()

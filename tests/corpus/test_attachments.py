@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from citewell.corpus.links import Candidate, choose_target
-from citewell.domain.documents import Attachment
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
+from citewell.store.links import LinkTarget, choose_target
+from citewell.store.port import AddReport
+from citewell.text.documents import Attachment
 from readers.pdf_bytes import pdf_bytes
 
 Write = Callable[[dict[str, str | bytes]], Path]
@@ -100,7 +100,7 @@ def test_a_link_to_an_export_of_many_documents_leads_to_the_file(
 
 
 def test_a_relative_path_means_the_file_below_the_notes_own_folder() -> None:
-    pictures = [Candidate(None, path, False, number) for number, path in enumerate(("a/img/x.png", "b/img/x.png"))]
+    pictures = [LinkTarget(None, path, False, number) for number, path in enumerate(("a/img/x.png", "b/img/x.png"))]
     chosen = choose_target("img/x.png", "b/Note.md", pictures)
     assert chosen is not None
     assert chosen.path == "b/img/x.png"

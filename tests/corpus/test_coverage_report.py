@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.library import AddReport, Exclusion
+from citewell.cli.main import run
+from citewell.cli.progress import rate
 from citewell.engine import Citewell
-from citewell.surfaces.cli.main import run
-from citewell.surfaces.cli.sync_bar import rate
+from citewell.store.port import AddReport, Exclusion
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.documents import SOURCE_TYPES
+from citewell.cli.main import run
 from citewell.readers.image import has_ocr
-from citewell.surfaces.cli.main import run
+from citewell.text.documents import SOURCE_TYPES
 from corpus.saved_things import Saved, everything
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.domain.errors import BadInput
-from citewell.domain.evidence import EvidenceRow
 from citewell.engine import Citewell
+from citewell.errors import BadInput
+from citewell.search.rows import EvidenceRow
 from citewell.settings import Settings
 from citewell.text.canonical import content_hash
 

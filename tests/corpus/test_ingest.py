@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import BadInput, NotFound, WorkFailed
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
+from citewell.errors import BadInput, NotFound, WorkFailed
+from citewell.store.port import AddReport
 from conftest import sqlite_corpus
 from corpus.hostile_files import nested_forms
 from readers.pdf_bytes import pdf_bytes

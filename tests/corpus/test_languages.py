@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
+from citewell.store.port import AddReport
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.corpus.links import Candidate, choose_target, lookup_name, names_of
-from citewell.domain.documents import Link
+from citewell.store.links import LinkTarget, choose_target, lookup_name, names_of
+from citewell.text.documents import Link
 
 NOTES = [
     "Home.md",
@@ -23,7 +23,7 @@ def resolve(target: str, source: str = "Home.md", aliases: dict[str, str] | None
     for number, path in enumerate(NOTES):
         for name, is_alias in names_of(path, [a for a, p in (aliases or {}).items() if p == path]):
             if name == wanted:
-                candidates.append(Candidate(number, path, is_alias))
+                candidates.append(LinkTarget(number, path, is_alias))
     chosen = choose_target(target, source, candidates)
     return None if chosen is None else chosen.path
 

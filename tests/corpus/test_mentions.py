@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.corpus.aliases import Pair, abbreviations, introduced_names
-from citewell.corpus.mentions import Spelling, hidden, mentions_in
-from citewell.corpus.names import base_name, is_name_like, name_key, occurrences, reads_as_name
+from citewell.search.names import (
+    CaseCounts,
+    Pair,
+    abbreviations,
+    base_name,
+    hidden,
+    introduced_names,
+    is_name_like,
+    mentions_in,
+    name_key,
+    occurrences,
+    reads_as_name,
+)
 
 
 def names(text: str, language: str | None = "en") -> list[str]:
     """The names a text mentions beyond doubt."""
-    return [found.name for found in mentions_in(text, language, Spelling.of([hidden(text)])) if not found.is_weak]
+    return [found.name for found in mentions_in(text, language, CaseCounts.of([hidden(text)])) if not found.is_weak]
 
 
 @pytest.mark.parametrize(
@@ -51,13 +61,13 @@ def test_german_nouns_are_no_names_but_names_of_two_words_are() -> None:
 
 def test_every_mention_stands_where_it_says() -> None:
     text = "Über Ærø 🦀 fuhr Solveig Haraldsen\nmit @kelpwife nach Kirkhaven."
-    for found in mentions_in(text, "en", Spelling.of([text])):
+    for found in mentions_in(text, "en", CaseCounts.of([text])):
         assert text[found.start : found.end].replace("\n", " ") == found.name
 
 
 @given(st.text(alphabet="AaBb .@(\n[]/'é昆Ñ-_`<0"))
 def test_any_text_gives_exact_spans_and_no_error(text: str) -> None:
-    for found in mentions_in(text, "en", Spelling.of([text])):
+    for found in mentions_in(text, "en", CaseCounts.of([text])):
         assert text[found.start : found.end].replace("\n", " ") == found.name
     for place in occurrences(text, ["Aa", "昆", "É b"]):
         assert name_key(text[place.start : place.end]) == place.key
@@ -71,7 +81,7 @@ def test_any_text_gives_exact_spans_and_no_error(text: str) -> None:
 def test_a_hundred_thousand_hostile_characters_stay_fast(pattern: str) -> None:
     text = pattern * (100_000 // len(pattern))
     started = time.process_time()
-    mentions_in(text, "en", Spelling.of([text]))
+    mentions_in(text, "en", CaseCounts.of([text]))
     list(abbreviations(text))
     list(introduced_names(text))
     list(occurrences(text, ["Ab", "A b", "名"]))

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus.extraction import extract_file
-from citewell.corpus.walk import Found
-from citewell.domain.library import AddReport, SyncProgress
 from citewell.engine import Citewell
+from citewell.ingest.sync import extract_file
+from citewell.ingest.walk import WalkedFile
+from citewell.store.port import AddReport, SyncProgress
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
@@ -96,7 +96,7 @@ def test_a_file_is_read_below_the_root_or_not_at_all(path: str, tmp_path: Path) 
     for outside in ("outside.md", "vault-2/x.md"):
         (tmp_path / outside).write_text("Outside.", "utf-8")
     (root / "folder").symlink_to(tmp_path / "vault-2")
-    extracted = extract_file(root, Found(path, 8, 1), None, None)
+    extracted = extract_file(root, WalkedFile(path, 8, 1), None, None)
     assert (extracted.status in ("skipped", "failed"), extracted.documents) == (True, ())
 
 
@@ -185,7 +185,7 @@ def test_ten_thousand_files_in_one_folder_are_added_and_then_cost_next_to_nothin
 def test_reading_a_small_file_takes_little_memory(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Small.", "utf-8")
     tracemalloc.start()
-    extract_file(tmp_path, Found("a.md", 6, 1), None, None)
+    extract_file(tmp_path, WalkedFile("a.md", 6, 1), None, None)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 50_000_000

@@ -9,17 +9,22 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.corpus.postings.merging import Postings, Source, merge
-from citewell.corpus.postings.scoring import TermPostings, norms, score_many, score_simply
-from citewell.corpus.postings.segments import Segment, build_segment
-from citewell.corpus.store import postings_writing
-from citewell.corpus.store.postings_reading import _as_one, _many_as_one
-from citewell.corpus.store.postings_words import Weighed, Words
-from citewell.database.sqlite import fetch_rows, fetch_value
-from citewell.domain.prepared import ChunkTerms
-from citewell.domain.queries import Filters
 from citewell.engine import Citewell
-from citewell.planning.lexical import lexical_query
+from citewell.search.query import lexical_query
+from citewell.store import index_write
+from citewell.store.index import (
+    CachedTerm,
+    TermPostings,
+    WordCache,
+    _as_one,
+    _many_as_one,
+    norms,
+    score_many,
+    score_simply,
+)
+from citewell.store.index_write import Postings, Segment, SegmentSource, build_segment, merge
+from citewell.store.port import ChunkTerms, Filters
+from citewell.store.sqlite import fetch_rows, fetch_value
 from conftest import sqlite_corpus
 from durability.programs import add, opened
 
@@ -41,11 +46,11 @@ def test_segments_merged_are_the_segment_built_at_once(chunks: list[ChunkTerms],
     assert [_postings(part) for part in merged if part.terms] == ([_postings(whole)] if whole.terms else [])
 
 
-def _source(segment: Segment) -> Source:
+def _source(segment: Segment) -> SegmentSource:
     def read(start: int, end: int) -> Postings:
         return segment.chunks[start:end], segment.body[start:end], segment.head[start:end]
 
-    return Source(segment.terms, segment.counts, read)
+    return SegmentSource(segment.terms, segment.counts, read)
 
 
 def _postings(segment: Segment) -> tuple[list[str], list[list[int]]]:
@@ -69,7 +74,7 @@ def test_both_ways_of_scoring_give_the_same_bits(terms: list[TermPostings], leng
     simply = score_simply(terms, memoryview(sized), average, 80, depth)
     dense = np.zeros(80)
     lengths_norm = norms(np.frombuffer(sized, np.uint16), average)
-    many = score_many([Weighed(term, lengths_norm, Words()) for term in terms], dense, 80, None, depth)
+    many = score_many([CachedTerm(term, lengths_norm, WordCache()) for term in terms], dense, 80, None, depth)
     assert simply == many
     assert not dense.any(), "the table is left as it was found"
 
@@ -122,7 +127,7 @@ def test_an_index_kept_up_to_date_ranks_like_one_made_anew(tmp_path: Path) -> No
         assert engine.store.check_integrity() == []
         with sqlite_corpus(engine).database.write() as connection:
             segments = fetch_value(connection, "SELECT count(*) FROM index_segments")
-            postings_writing.rebuild(connection)
+            index_write.rebuild(connection)
         assert kept == _answers(engine)
         assert segments <= 8
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from citewell.corpus.prefetch import prefetched
+from citewell.ingest.sync import prefetched
 
 
 def test_everything_arrives_in_order() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.database.sqlite import connect
 from citewell.engine import Citewell
+from citewell.store.sqlite import connect
 from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {

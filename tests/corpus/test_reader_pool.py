@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus.extraction import Extracted, unfinished
-from citewell.corpus.reader_pool import ReaderPool, Task
-from citewell.corpus.walk import Found
+from citewell.ingest.sync import FileReading, ReaderPool, ReadTask, unfinished
+from citewell.ingest.walk import WalkedFile
 from corpus.hostile_files import nested_forms
 from corpus.hostile_readers import misbehave
 from readers.pdf_bytes import pdf_bytes
@@ -24,11 +23,11 @@ class Now:
         return time.monotonic()
 
 
-def read(root: Path, names: list[str], **options: float) -> list[Extracted]:
+def read(root: Path, names: list[str], **options: float) -> list[FileReading]:
     tasks = []
     for number, name in enumerate(names):
         (root / name).write_text(f"Words of {name}.", "utf-8")
-        tasks.append(Task(number, Found(name, 10, 1), None))
+        tasks.append(ReadTask(number, WalkedFile(name, 10, 1), None))
     pool = ReaderPool(root, None, Now(), 2, extract=misbehave, **options)
     return list(pool.read(tasks))
 
@@ -51,7 +50,7 @@ def test_a_small_pdf_that_unpacks_to_gigabytes_meets_the_limit_of_its_kind(tmp_p
     (tmp_path / "forms.pdf").write_bytes(nested_forms())
     (tmp_path / "good.pdf").write_bytes(pdf_bytes([["Words on a page."]]))
     tasks = [
-        Task(n, Found(name, (tmp_path / name).stat().st_size, 1), None)
+        ReadTask(n, WalkedFile(name, (tmp_path / name).stat().st_size, 1), None)
         for n, name in enumerate(["forms.pdf", "good.pdf"])
     ]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -64,7 +63,7 @@ def test_a_small_pdf_that_unpacks_to_gigabytes_meets_the_limit_of_its_kind(tmp_p
 def test_what_could_not_be_read_to_its_end_stays_and_is_tried_again(tmp_path: Path) -> None:
     """A busy machine, not the file, may be why; its time is one that no file has, so that it is never taken as read."""
     (tmp_path / "a.md").write_text("Words.", "utf-8")
-    given_up = unfinished(Found("a.md", 6, 1), "hash before", "took too long to read")
+    given_up = unfinished(WalkedFile("a.md", 6, 1), "hash before", "took too long to read")
     assert (given_up.status, given_up.keeps_document) == ("failed", True)
     assert (given_up.facts.file_hash, given_up.facts.mtime_ns) == ("hash before", -1)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.library import AddReport, SecretFinding
+from citewell.cli.main import run
 from citewell.engine import Citewell
-from citewell.surfaces.cli.main import run
+from citewell.store.port import AddReport, SecretFinding
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.corpus.entities import NamedDocument
-from citewell.corpus.topic_summary import MAX_SUMMARY_CHARS
-from citewell.corpus.topics import (
+from citewell.search.entities import NamedDocument
+from citewell.search.topics import (
     MAX_EDGES,
     MAX_ENTITIES,
     MAX_NODES,
+    MAX_SUMMARY_CHARS,
+    TopicBrief,
     TopicMaterial,
     brief_topic,
 )
-from citewell.domain.links import GraphLink, WrittenLink
-from citewell.domain.topics import TopicBrief
+from citewell.store.port import GraphLink, WrittenLink
 from corpus.test_entities import document
 
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from citewell.corpus.watchers import WATCHING, announced, watched_by_root, watched_paths
+from citewell.ingest.watch import WATCHING, announced, watched_by_root, watched_paths
 
 _FOLLOWING = """
 import sys, time
 from pathlib import Path
-from citewell.corpus.watchers import announced
+from citewell.ingest.watch import announced
 with announced(Path(sys.argv[1]), Path(sys.argv[2])):
     print("there", flush=True)
     time.sleep(60)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewell.database.sqlite import connect, fetch_rows, fetch_value
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
 from citewell.settings import Settings
+from citewell.store.port import AddReport
+from citewell.store.sqlite import connect, fetch_rows, fetch_value
 from conftest import sqlite_corpus
 
 TIMEOUT_S = 60

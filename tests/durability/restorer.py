@@ -10,8 +10,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from citewell.domain.errors import CitewellError, StoreFull
 from citewell.engine import Citewell
+from citewell.errors import CitewellError, StoreFull
 from citewell.settings import Settings
 from recording.writer import DONE, Saboteur, ending_of, in_child
 

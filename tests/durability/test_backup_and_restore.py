@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import StoreUnusable
 from citewell.engine import Citewell
+from citewell.errors import StoreUnusable
 from citewell.settings import Settings
 from durability.programs import add, assert_sound, command, keys, opened, run, start, texts, write_notes
 from recording.writer import DONE, FULL

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from citewell import Citewell
-from citewell.database.sqlite import connect
-from citewell.domain.errors import StoreUnusable
+from citewell.errors import StoreUnusable
+from citewell.store.sqlite import connect
 from durability.programs import run, write_notes
 from support.mcp_client import pipe
 

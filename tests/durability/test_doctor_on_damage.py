@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.database.sqlite import connect
-from citewell.domain.library import Check
+from citewell.doctor import Check
 from citewell.engine import Citewell
 from citewell.settings import Settings
+from citewell.store.sqlite import connect
 from durability.programs import add, opened, run, write_notes
 from toy_embedder import WordEmbedder
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.database.sqlite import Database, Schema, connect, fetch_rows, fetch_value
+from citewell.store.sqlite import Database, Schema, connect, fetch_rows, fetch_value
 from durability.programs import size, start_script
 
 # The same scripts here and in the child: the last two take long enough to be killed inside.
@@ -24,7 +24,7 @@ OPEN = (
     + """
 import sys
 from pathlib import Path
-from citewell.database.sqlite import Database, Schema
+from citewell.store.sqlite import Database, Schema
 print("opening", flush=True)
 Database(Path(sys.argv[1]), Schema("test", 77, SCRIPTS)).close()
 """

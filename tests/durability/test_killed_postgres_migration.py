@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from citewell.database.postgres import PostgresSessions
+from citewell.store.postgres import PostgresSessions
 from durability.programs import start_script
 from support.postgres import Postgres
 
@@ -25,7 +25,7 @@ THIRD = f"CREATE TABLE last (id INTEGER PRIMARY KEY, word TEXT); INSERT INTO las
 OPEN = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from citewell.database.postgres import PostgresSessions
+from citewell.store.postgres import PostgresSessions
 print("opening", flush=True)
 PostgresSessions(sys.argv[1], sys.argv[3]).close()
 """

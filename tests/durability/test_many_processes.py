@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import WorkFailed
-from citewell.domain.library import AddReport, SyncProgress
+from citewell.errors import WorkFailed
+from citewell.store.port import AddReport, SyncProgress
 from durability.programs import (
     add,
     assert_sound,

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from citewell.parts import SystemClock
-from citewell.store.runs import open_runs
+from citewell.runs.store import open_runs
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -105,7 +105,7 @@ def test_what_is_wrong_with_the_address_is_said_with_a_fix_and_never_the_passwor
 def test_a_missing_extra_is_said_with_the_way_to_get_it(tmp_path: Path) -> None:
     blocked = (
         "import sys; sys.modules['psycopg'] = None; sys.argv = ['citewell', *sys.argv[1:]];"
-        "from citewell.surfaces.cli.main import main; main()"
+        "from citewell.cli.main import main; main()"
     )
     command = [sys.executable, "-c", blocked, "--data-dir", str(tmp_path), "runs", "list"]
     env = {**os.environ, "CITEWELL_DATABASE_URL": "postgresql://ann@db/x"}
@@ -118,7 +118,7 @@ def test_a_search_by_words_does_not_import_what_speaks_to_postgresql(tmp_path: P
     cw = program(tmp_path / "data", url)
     watch = (
         "import sys; sys.argv = ['citewell', *sys.argv[1:]]\n"
-        "from citewell.surfaces.cli.main import run\n"
+        "from citewell.cli.main import run\n"
         "code = run(sys.argv[1:]); assert 'psycopg' not in sys.modules; sys.exit(code)"
     )
     command = [sys.executable, "-c", watch, "--data-dir", str(cw.data), "search", "lamp", "--mode", "lexical"]
@@ -414,9 +414,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from citewell.parts import SystemClock
-from citewell.domain.events import Entry
-from citewell.store.log import chained
-from citewell.store.runs import SqliteRuns
+from citewell.runs.events import Entry
+from citewell.runs.log import chained
+from citewell.runs.store import SqliteRuns
 
 store = SqliteRuns(Path(sys.argv[1]), SystemClock())
 summary, events = store.summary(sys.argv[2]), store.checked_events(sys.argv[2])
@@ -435,7 +435,7 @@ def test_what_cannot_be_moved_is_named_and_the_rest_is_moved(tmp_path: Path, url
     alone = program(tmp_path / "data")
     runs = [alone.json("research", question)["run_id"] for question in (QUESTION, "Where did the oil come from?")]
     damage = (
-        "import sys; from pathlib import Path; from citewell.database.sqlite import connect\n"
+        "import sys; from pathlib import Path; from citewell.store.sqlite import connect\n"
         "c = connect(Path(sys.argv[1])); name = 'events_are_append_only'\n"
         "((made,),) = c.execute('SELECT sql FROM sqlite_schema WHERE name = ?', (name,)).fetchall()\n"
         "c.execute(f'DROP TRIGGER {name}')\n"

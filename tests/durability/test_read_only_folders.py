@@ -154,8 +154,8 @@ def test_what_a_killed_program_left_in_the_log_is_read_too_or_the_log_is_named(d
 
 
 def test_a_file_of_an_earlier_schema_is_not_brought_up_to_date_where_it_cannot_be_written(data: Path) -> None:
-    from citewell.backup.contents import RUNS
-    from citewell.database.sqlite import Schema, connect, migrate
+    from citewell.backup import RUNS
+    from citewell.store.sqlite import Schema, connect, migrate
 
     schema = RUNS.schema()
     (data / "runs.db").unlink()

@@ -11,9 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from citewell.database.sqlite import connect, fetch_value
-from citewell.domain.errors import StoreUnusable, Unavailable
 from citewell.engine import Citewell
+from citewell.errors import StoreUnusable, Unavailable
+from citewell.store.sqlite import connect, fetch_value
 from durability.programs import add, opened, run, start_script, texts, write_notes
 
 PAGE = 4096
@@ -136,7 +136,7 @@ def test_the_program_says_what_to_do_and_exits_with_4(sound: Path, tmp_path: Pat
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from citewell.database.sqlite import connect
+from citewell.store.sqlite import connect
 connection = connect(Path(sys.argv[1]))
 connection.execute(sys.argv[2])
 os.kill(os.getpid(), signal.SIGKILL)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus.walk import read_bytes
-from citewell.domain.errors import BadInput, NotFound, Unreadable, WorkFailed
-from citewell.domain.library import SyncProgress
 from citewell.engine import Citewell
+from citewell.errors import BadInput, NotFound, Unreadable, WorkFailed
+from citewell.ingest.walk import read_bytes
+from citewell.store.port import SyncProgress
 from durability.programs import add, assert_sound, keys, opened, run, texts, write
 
 pytestmark = pytest.mark.slow

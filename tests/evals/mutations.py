@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from citewell.retrieval import rerank, rows
-from citewell.synthesis import extract, prompt
-from citewell.synthesis.checking import claim
+from citewell.answer import prompt, quote
+from citewell.check import claim
+from citewell.search import pack, rows
 
 Damage = Callable[[pytest.MonkeyPatch], None]
 
 
 def ranking_weight(patch: pytest.MonkeyPatch) -> None:
     """What a question names speaks against a row."""
-    patch.setattr(rerank, "_MATCHED", {role: -weight * 20 for role, weight in rerank._MATCHED.items()})
+    patch.setattr(pack, "_MATCHED", {role: -weight * 20 for role, weight in pack._MATCHED.items()})
 
 
 def window(patch: pytest.MonkeyPatch) -> None:
@@ -31,12 +31,12 @@ def window(patch: pytest.MonkeyPatch) -> None:
 
 def answer_gate(patch: pytest.MonkeyPatch) -> None:
     """Whatever comes nearest is quoted as an answer."""
-    patch.setattr(extract, "LIKELY", 0.0)
+    patch.setattr(quote, "LIKELY", 0.0)
 
 
 def answer_gate_shut(patch: pytest.MonkeyPatch) -> None:
     """Nothing is sure enough to be quoted."""
-    patch.setattr(extract, "LIKELY", 1.01)
+    patch.setattr(quote, "LIKELY", 1.01)
 
 
 def verdict_threshold(patch: pytest.MonkeyPatch) -> None:

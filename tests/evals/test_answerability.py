@@ -8,13 +8,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from citewell.domain.benchmarks import AnswerabilityRow
-from citewell.domain.errors import BadInput
-from citewell.evals.answerability import Posed, measure_answerability, questions_of
-from citewell.evals.measures import auroc
+from citewell.cli.main import run
+from citewell.errors import BadInput
+from citewell.evals.bench import AnswerabilityRow, PosedQuestion, auroc, measure_answerability, questions_of
+from citewell.schemas import json_schema
 from citewell.settings import Settings
-from citewell.surfaces.cli.main import run
-from citewell.surfaces.schemas import json_schema
 
 
 def collection(folder: Path, facts: dict[str, str], queries: dict[str, str], impossible: str = "") -> Path:
@@ -34,8 +32,8 @@ def test_auroc_counts_pairs_in_order_and_ties_half() -> None:
 
 
 def test_all_questions_about_one_article_are_in_one_half() -> None:
-    assert len({Posed("?", f"Normans#{part}", True).half for part in range(20)}) == 1
-    assert {Posed("?", f"article {number}", True).half for number in range(20)} == {0, 1}
+    assert len({PosedQuestion("?", f"Normans#{part}", True).half for part in range(20)}) == 1
+    assert {PosedQuestion("?", f"article {number}", True).half for number in range(20)} == {0, 1}
 
 
 def test_foreign_questions_are_told_from_a_collections_own(tmp_path: Path) -> None:

@@ -11,21 +11,26 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from citewell.domain.benchmarks import BenchReport, BenchRow
-from citewell.domain.errors import BadInput, Unavailable
-from citewell.domain.results import SearchMode
-from citewell.evals.bench import PACK, bench_collection, run_bench
-from citewell.evals.collections import (
+from citewell.cli.main import run
+from citewell.errors import BadInput, Unavailable
+from citewell.evals.bench import (
+    PACK,
+    PEERS,
+    BenchReport,
+    BenchRow,
     CollectionDocument,
     JudgedCollection,
+    bench_collection,
     find_collections,
     load_collection,
+    missing_peers,
+    reciprocal_rank_fusion,
+    run_bench,
     write_notes,
 )
-from citewell.evals.peers import PEERS, missing_peers, reciprocal_rank_fusion
+from citewell.schemas import json_schema
+from citewell.search.lookup import SearchMode
 from citewell.settings import Settings
-from citewell.surfaces.cli.main import run
-from citewell.surfaces.schemas import json_schema
 
 DOCUMENTS = {
     "d1": ("Kelp", "Kelp kelp kelp is seeded in autumn."),
@@ -192,13 +197,13 @@ def test_bytes_that_are_not_text_are_refused_by_line(collection: Collection) -> 
 def test_a_line_that_is_too_long_is_refused_before_it_is_read_whole(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewell.evals.collections.MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr("citewell.evals.bench.MAX_LINE_BYTES", 1_000)
     with pytest.raises(BadInput, match=r"corpus.jsonl line 1 is longer than 1,000 bytes"):
         load_collection(collection(corpus=json.dumps({"_id": "d1", "text": "a" * 2_000})))
 
 
 def test_a_collection_that_is_too_large_is_refused(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewell.evals.collections.MAX_DOCUMENTS", 3)
+    monkeypatch.setattr("citewell.evals.bench.MAX_DOCUMENTS", 3)
     with pytest.raises(BadInput, match="more than 3 lines"):
         load_collection(collection(queries='{"_id": "q1", "text": "kelp"}\n'))
 

@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 import yaml
 
-from citewell.domain.errors import BadInput
-from citewell.evals.case_files import load_cases
-from citewell.surfaces.schemas import json_schema
+from citewell.errors import BadInput
+from citewell.evals.cases import load_cases
+from citewell.schemas import json_schema
 
 
 def written(tmp_path: Path, text: str, name: str = "cases.yaml") -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.eval_reports import EvalReport
-from citewell.evals.case_files import load_cases
+from citewell.evals.cases import load_cases
+from citewell.evals.results import EvalReport
 from citewell.evals.suite import SuiteOptions, run_suite
 from citewell.settings import Settings
 from evals import mutations

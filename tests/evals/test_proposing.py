@@ -10,16 +10,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from citewell.domain.errors import BadInput
-from citewell.domain.eval_reports import EvalReport
-from citewell.domain.queries import Filters
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.evals.case_files import load_cases
-from citewell.evals.proposing import Review, as_yaml, propose, write_cases
-from citewell.evals.sample import sample_corpus
-from citewell.evals.suite import SuiteOptions, run_suite
+from citewell.errors import BadInput
+from citewell.evals.cases import load_cases
+from citewell.evals.propose import Review, as_yaml, propose, write_cases
+from citewell.evals.results import EvalReport
+from citewell.evals.suite import SuiteOptions, run_suite, sample_corpus
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
+from citewell.store.port import Filters
 
 NOTES = {
     "lamp.md": "# The lamp\n\nThe lamp of Holm burned colza oil until 1871.\n",

@@ -12,7 +12,7 @@ from typing import Any
 import pypdfium2
 import pytest
 
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
 
 QUESTIONS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "evals" / "sample_questions.json").read_text("utf-8")

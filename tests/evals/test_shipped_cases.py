@@ -10,14 +10,11 @@ from typing import get_args
 
 import pytest
 
-from citewell.domain.eval_cases import EvalCase
-from citewell.domain.eval_reports import EvalReport
-from citewell.domain.queries import FamilyName
 from citewell.engine import Citewell
-from citewell.evals.case_files import load_cases
-from citewell.evals.report_files import html_report
-from citewell.evals.sample import sample_corpus
-from citewell.evals.suite import SuiteOptions, run_suite
+from citewell.evals.cases import EvalCase, load_cases
+from citewell.evals.results import EvalReport, html_report
+from citewell.evals.suite import SuiteOptions, run_suite, sample_corpus
+from citewell.search.query import FamilyName
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

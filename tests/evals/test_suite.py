@@ -12,16 +12,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from citewell.domain.errors import BadInput
-from citewell.domain.eval_cases import ASSERTIONS
-from citewell.domain.eval_reports import EvalKind, EvalReport
+from citewell.cli.evals import print_eval_report
 from citewell.engine import Citewell
-from citewell.evals.baselines import compared, write_baseline
-from citewell.evals.case_files import load_cases
-from citewell.evals.report_files import html_report, junit_report
+from citewell.errors import BadInput
+from citewell.evals.cases import ASSERTIONS, load_cases
+from citewell.evals.results import EvalKind, EvalReport, compared, html_report, junit_report, write_baseline
 from citewell.evals.suite import SuiteOptions, run_suite
 from citewell.settings import Settings
-from citewell.surfaces.cli.eval_pages import print_eval_report
 from runner.scripted_runs import mark, plans
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

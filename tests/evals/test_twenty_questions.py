@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 
 pytestmark = pytest.mark.slow

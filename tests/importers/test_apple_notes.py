@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import documents_in, recognise
-from citewell.domain.documents import ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import documents_in, recognise
 from citewell.readers.kinds import FileKind
+from citewell.text.documents import ReadDocument, Section
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_note_in_html_is_read_whole() -> None:
     page = "<html><head><title>Kelp</title></head><body><h1>Kelp</h1><div>Two</div><div>lines</div></body></html>"
     text = "# Kelp\n\nTwo\n\nlines"
     assert list(documents_in(page.encode(), "Apple Notes/Kelp.html")) == [
-        Imported(
+        ImportedDocument(
             ReadDocument(text, "Kelp", (Section("user_note", 0, len(text), "Kelp", ("Kelp",)),)),
             "apple_note",
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import documents_in
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import documents_in
+from citewell.text.documents import Link, ReadDocument, Section
 
 OPML = """<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0"><head><title>Mine</title></head><body>
@@ -43,7 +43,7 @@ ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Log</title>
 def test_a_list_of_feeds_becomes_items_under_their_groups() -> None:
     first, second = documents_in(OPML.encode(), "subs.opml")
     text = "Kelp & co\n\nhttps://kelp.example/\nhttps://kelp.example/feed.xml"
-    assert first == Imported(
+    assert first == ImportedDocument(
         ReadDocument(
             text=text,
             title="Kelp & co",
@@ -67,7 +67,7 @@ def test_a_list_of_feeds_becomes_items_under_their_groups() -> None:
 def test_rss_entries_become_documents() -> None:
     first, second = documents_in(RSS.encode(), "feed.xml")
     text = "Spring & neap\n\nFirst paragraph.\n\nSecond.\n\nhttps://tide.example/1"
-    assert first == Imported(
+    assert first == ImportedDocument(
         ReadDocument(
             text=text,
             title="Spring & neap",

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import documents_in
-from citewell.domain.documents import Link, ReadDocument, Section
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import documents_in
+from citewell.text.documents import Link, ReadDocument, Section
 
 REPOSITORY = {
     "id": 1,
@@ -45,7 +45,7 @@ READ = ReadDocument(
 
 def test_a_star_keeps_when_it_was_given() -> None:
     assert list(documents_in(json.dumps([STAR]).encode(), "stars.json")) == [
-        Imported(READ, "github", part="ann/tide", kind="item", saved="2025-05-06T07:08:09+00:00")
+        ImportedDocument(READ, "github", part="ann/tide", kind="item", saved="2025-05-06T07:08:09+00:00")
     ]
 
 
@@ -60,7 +60,7 @@ def test_a_star_keeps_when_it_was_given() -> None:
 )
 def test_every_way_of_listing_repositories_reads_the_same(written: str) -> None:
     found = list(documents_in(written.encode(), "repos.json"))
-    assert found == [Imported(READ, "github", part="ann/tide", kind="item")]
+    assert found == [ImportedDocument(READ, "github", part="ann/tide", kind="item")]
 
 
 def test_fields_of_the_wrong_type_are_left_out() -> None:

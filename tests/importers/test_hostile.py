@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.corpus.importers.registry import documents_in
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
+from citewell.readers.importers.registry import documents_in
 from citewell.text.canonical import is_canonical
 from importers.test_bookmarks import CHROME
 from importers.test_feeds import ATOM, OPML, RSS

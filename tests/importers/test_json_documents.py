@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import documents_in
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import documents_in
+from citewell.text.documents import Link, ReadDocument, Section
 
 ENTRY = {
     "id": 7,
@@ -41,7 +41,7 @@ READ = ReadDocument(
     ],
 )
 def test_an_object_with_text_is_a_document(written: str, path: str) -> None:
-    assert list(documents_in(written.encode(), path)) == [Imported(READ, "text", part="7")]
+    assert list(documents_in(written.encode(), path)) == [ImportedDocument(READ, "text", part="7")]
 
 
 def test_a_beir_corpus_is_read() -> None:

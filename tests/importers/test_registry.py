@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import citewell.evals
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import IMPORTERS, documents_in, importer_for, recognise
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import IMPORTERS, documents_in, importer_for, recognise
 from citewell.readers.kinds import FileKind, Skip
+from citewell.text.documents import Link, ReadDocument, Section
 
 SAMPLE = Path(citewell.evals.__file__).parent / "sample_corpus"
 
@@ -67,7 +67,7 @@ def test_names_of_importers_are_distinct() -> None:
 
 def test_a_plain_file_is_one_document_without_a_part() -> None:
     assert list(documents_in(b"Hello.", "a.txt")) == [
-        Imported(ReadDocument("Hello.", None, (Section("user_note", 0, 6),)), "text")
+        ImportedDocument(ReadDocument("Hello.", None, (Section("user_note", 0, 6),)), "text")
     ]
 
 
@@ -83,11 +83,11 @@ def test_the_same_entry_twice_is_one_document_and_two_that_share_an_id_are_two()
     assert found == [("a", "one"), ("a~2", "two"), ("a~2~2", "3")]
 
 
-def sample(name: str) -> list[Imported]:
+def sample(name: str) -> list[ImportedDocument]:
     return list(documents_in((SAMPLE / name).read_bytes(), name))
 
 
-def check_spans(documents: Iterable[Imported]) -> None:
+def check_spans(documents: Iterable[ImportedDocument]) -> None:
     for document in documents:
         read = document.read
         assert all(read.text[section.start : section.end].strip() for section in read.sections)
@@ -101,7 +101,7 @@ def test_the_sample_bookmarks_are_imported() -> None:
     url = "https://syncdigest.example/p/merge-is-a-user-interface"
     title = "Merge is a user interface (and why it matters) - Sync Digest"
     text = f"{title}\n\n{url}\n\nRe-post. Do not cite."
-    assert next(document for document in documents if document.read.url == url) == Imported(
+    assert next(document for document in documents if document.read.url == url) == ImportedDocument(
         ReadDocument(
             text=text,
             title=title,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import documents_in
-from citewell.domain.documents import Link, ReadDocument, Section
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import documents_in
+from citewell.text.documents import Link, ReadDocument, Section
 
 POST: dict[str, object] = {
     "edit_info": {"initial": {"editTweetIds": ["1050118621198921728"]}},
@@ -45,7 +45,7 @@ def test_posts_keep_their_words_links_tags_and_pictures() -> None:
     first = "Tides & gauges with @bo: https://x.example/tides #kelp"
     text = f"{first}\n\nA gauge on a pier\n\nKIRKHAVEN 4.2 m"
     created = "2018-10-10T20:19:24+00:00"
-    assert post == Imported(
+    assert post == ImportedDocument(
         ReadDocument(
             text=text,
             title=first,

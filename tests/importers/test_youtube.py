@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.importers.registry import documents_in
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.readers.importers.registry import documents_in
+from citewell.text.documents import Link, ReadDocument, Section
 
 URL = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 NEW = "Video ID,Playlist Video Creation Timestamp\ndQw4w9WgXcQ,2023-01-05T10:11:12+00:00\n"
@@ -24,7 +24,7 @@ OLD = (
 def test_a_playlist_lists_videos_under_its_name(table: str) -> None:
     text = f"YouTube video dQw4w9WgXcQ\n\n{URL}"
     assert list(documents_in(table.encode(), "Takeout/YouTube/playlists/Watch later-videos.csv")) == [
-        Imported(
+        ImportedDocument(
             ReadDocument(
                 text=text,
                 title="YouTube video dQw4w9WgXcQ",

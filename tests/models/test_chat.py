@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.chat import ChatMessage, ChatReply, ChatRequest, Usage
 from citewell.models.chat import open_chat
+from citewell.models.messages import ChatReply, ChatRequest, PromptMessage, Usage
 from citewell.settings import Settings
 from support.chatting import KEY, PROTOCOLS, SCHEMA, ask, both, ways
 from support.model_script import (
@@ -191,7 +191,7 @@ def test_a_model_without_json_mode_is_asked_in_words_and_remembered(model: str, 
     with ScriptedModelServer(_knows_nothing) as server:
         settings = Settings(data_dir=Path("unused"), model_base_url=server.base_url)
         chat = open_chat(settings)
-        messages = (ChatMessage("user", "Plan."),)
+        messages = (PromptMessage("user", "Plan."),)
         request = ChatRequest("plan", model, messages, 50, 20.0, SCHEMA)
         heard = (lambda _: None) if is_streamed else None
         first = asyncio.run(chat.chat(request, heard))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.chat import ChatMessage, ChatRequest
 from citewell.models.chat import open_chat
+from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.settings import Settings
 from support.chatting import KEY, SCHEMA, Naps, ask, both, failure, ways
 from support.model_script import (
@@ -64,7 +64,7 @@ def test_a_stream_that_stalls_is_left(model: str) -> None:
 def test_cancelling_closes_the_connection(model: str, is_streamed: bool) -> None:
     async def cancelled(url: str) -> None:
         settings = Settings(data_dir=Path("unused"), model_base_url=url)
-        request = ChatRequest("write", model, (ChatMessage("user", "Tides?"),), 50, 60.0)
+        request = ChatRequest("write", model, (PromptMessage("user", "Tides?"),), 50, 60.0)
         began = asyncio.Event()
         chat = open_chat(settings).chat(request, (lambda _: began.set()) if is_streamed else None)
         async with asyncio.TaskGroup() as group:

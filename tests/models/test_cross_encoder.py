@@ -11,16 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from citewell.domain.errors import Unavailable
-from citewell.domain.evidence import Signal
-from citewell.domain.ports import RerankQuery, RerankText
-from citewell.domain.queries import Filters
+from citewell.cli.main import cli
 from citewell.engine import Citewell
-from citewell.models.cross_encoder import CrossEncoder
-from citewell.planning.lexical import lexical_query
-from citewell.retrieval.lexical import rank
+from citewell.errors import Unavailable
+from citewell.models.rerank import CrossEncoder, RerankQuery, RerankText, Signal
+from citewell.search.lanes import rank
+from citewell.search.query import lexical_query
 from citewell.settings import Settings
-from citewell.surfaces.cli.main import cli
+from citewell.store.port import Filters
 
 onnx = pytest.importorskip("onnx")
 tokenizers = pytest.importorskip("tokenizers")

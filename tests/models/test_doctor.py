@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.library import Check
+from citewell.doctor import Check
 from citewell.engine import Citewell
 from citewell.settings import Settings
 from support.model_server import ScriptedModelServer, refused_url

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import CitewellError, StoreFull, Unavailable, WorkFailed
-from citewell.domain.model_reports import FetchReport
-from citewell.models.catalogue import CatalogueFile, CatalogueModel, catalogue
-from citewell.models.downloading import PINS, Downloads
-from citewell.models.fetching import Fetch
+from citewell.errors import CitewellError, StoreFull, Unavailable, WorkFailed
+from citewell.models.download import PINS, CatalogueFile, CatalogueModel, Downloads, Fetch, FetchReport, catalogue
 from support.model_host import ModelHost
 
 GRAPH = bytes(range(256)) * 8_000

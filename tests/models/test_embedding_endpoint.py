@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.domain.errors import BadInput, Unavailable
 from citewell.engine import Citewell
-from citewell.models.embedding_endpoint import EmbeddingEndpoint, Waiting, is_endpoint
-from citewell.models.embeddings import open_embedder
+from citewell.errors import BadInput, Unavailable
+from citewell.models.embeddings import EmbeddingEndpoint, Pause, is_endpoint, open_embedder
 from citewell.models.endpoints import resolve
-from citewell.models.retrying import Pace
+from citewell.models.faults import Pace
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from support.model_script import Reply, fails, sends, silent
@@ -34,7 +33,7 @@ NOTES: dict[str, str | bytes] = {
 def embedder(server: ScriptedModelServer, seconds: float = 20.0) -> EmbeddingEndpoint:
     naps: list[float] = []
     endpoint = resolve("openai:words", Settings(data_dir=Path("unused"), openai_url=server.base_url))
-    return EmbeddingEndpoint(endpoint, Waiting(seconds, naps.append), Pace())
+    return EmbeddingEndpoint(endpoint, Pause(seconds, naps.append), Pace())
 
 
 def test_vectors_come_back_in_order_with_length_one() -> None:
@@ -123,7 +122,7 @@ def test_a_fault_that_passes_is_tried_again() -> None:
 def test_a_refused_connection_names_the_address() -> None:
     endpoint = resolve("ollama:x", Settings(data_dir=Path("unused"), ollama_url=refused_url()))
     with pytest.raises(Unavailable) as error:
-        EmbeddingEndpoint(endpoint, Waiting(5.0, lambda _: None)).encode_query("tide")
+        EmbeddingEndpoint(endpoint, Pause(5.0, lambda _: None)).encode_query("tide")
     assert "127.0.0.1" in error.value.message
     assert "ollama serve" in error.value.fix
 

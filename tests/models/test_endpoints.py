@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.chat import ChatMessage, ChatRequest
-from citewell.domain.errors import BadInput, Unavailable
+from citewell.errors import BadInput, Unavailable
 from citewell.models.chat import check_model, open_chat
 from citewell.models.endpoints import (
     PROVIDERS,
@@ -22,6 +21,7 @@ from citewell.models.endpoints import (
     resolve,
     set_models,
 )
+from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.settings import Settings
 
 
@@ -123,7 +123,7 @@ def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
 @pytest.mark.parametrize("package", ["openai", "anthropic"])
 def test_a_missing_package_is_named_with_the_command(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    request = ChatRequest("write", f"{package}:x", (ChatMessage("user", "x"),), 5, 5.0)
+    request = ChatRequest("write", f"{package}:x", (PromptMessage("user", "x"),), 5, 5.0)
     with pytest.raises(Unavailable) as error:
         asyncio.run(open_chat(settings()).chat(request))
     assert package in error.value.message

@@ -8,12 +8,18 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.answers import Entails
-from citewell.domain.errors import BadInput, Unavailable
-from citewell.domain.judging import ClaimPair
-from citewell.models.classes import Meaning, UnknownClasses, combined, meanings_of
-from citewell.models.entailment import MAX_PAIRS, OnnxEntailment
-from citewell.models.text_windows import windows
+from citewell.errors import BadInput, Unavailable
+from citewell.models.judge import (
+    MAX_PAIRS,
+    ClaimPair,
+    Entails,
+    Meaning,
+    OnnxEntailment,
+    UnknownClasses,
+    combined,
+    meanings_of,
+)
+from citewell.models.onnx import windows
 from support.toy_models import write_judge
 
 pytest.importorskip("onnxruntime")

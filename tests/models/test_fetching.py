@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import BadInput, CitewellError, Unavailable, WorkFailed
-from citewell.models.fetching import Fetch
-from citewell.text.addresses import is_public
-from citewell.text.places import place_of
+from citewell.errors import BadInput, CitewellError, Unavailable, WorkFailed
+from citewell.models.download import Fetch
+from citewell.text.urls import is_public, place_of
 from support.model_host import ModelHost
 
 PUBLIC = "93.184.216.34"

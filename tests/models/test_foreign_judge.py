@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import WorkFailed
-from citewell.domain.judging import ClaimPair
-from citewell.models.catalogue import catalogue
-from citewell.models.downloading import Downloads
-from citewell.models.entailment import OnnxEntailment
-from citewell.models.fetching import Fetch
+from citewell.errors import WorkFailed
+from citewell.models.download import Downloads, Fetch, catalogue
+from citewell.models.judge import ClaimPair, OnnxEntailment
 from support.foreign_judge import package_folder, write_folder
 from support.model_host import ModelHost
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.library import Check
+from citewell.doctor import Check
 from citewell.engine import Citewell
-from citewell.models import judges
+from citewell.models import judge
 from citewell.settings import Settings
 from support.toy_models import write_judge, write_reader
 
@@ -20,8 +20,8 @@ def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
 
 
 def test_off_and_builtin_without_weights_are_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judges, "BUILTIN_JUDGE", tmp_path / "none")
-    monkeypatch.setattr(judges, "BUILTIN_READER", tmp_path / "none")
+    monkeypatch.setattr(judge, "BUILTIN_JUDGE", tmp_path / "none")
+    monkeypatch.setattr(judge, "BUILTIN_READER", tmp_path / "none")
     engine = Citewell(Settings(data_dir=tmp_path))
     assert (engine.judge, engine.reader) == (None, None)
     found = checks(tmp_path)
@@ -31,10 +31,10 @@ def test_off_and_builtin_without_weights_are_no_fault(tmp_path: Path, monkeypatc
 
 
 def test_builtin_is_what_came_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judges, "BUILTIN_JUDGE", write_judge(tmp_path / "judge_int8", {"yes": (1.0, 0.0)}, None))
-    judge = Citewell(Settings(data_dir=tmp_path)).judge
-    assert judge is not None
-    assert judge.name == "judge_int8"
+    monkeypatch.setattr(judge, "BUILTIN_JUDGE", write_judge(tmp_path / "judge_int8", {"yes": (1.0, 0.0)}, None))
+    found = Citewell(Settings(data_dir=tmp_path)).judge
+    assert found is not None
+    assert found.name == "judge_int8"
 
 
 def test_a_folder_or_the_name_of_a_fetched_model_is_opened(tmp_path: Path) -> None:

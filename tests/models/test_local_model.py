@@ -13,11 +13,9 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from citewell.domain.chat import ChatFailed, ChatMessage, ChatReply, ChatRequest
 from citewell.engine import Citewell
 from citewell.models.chat import open_chat
-from citewell.models.structured import read_json
-from citewell.models.tokens import estimate_tokens
+from citewell.models.messages import ChatFailed, ChatReply, ChatRequest, PromptMessage, estimate_tokens, read_json
 from citewell.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -37,7 +35,7 @@ def ask(
     schema: dict[str, object] | None = None,
 ) -> ChatReply:
     settings = Settings(data_dir=Path("unused"), llamacpp_url=url)
-    request = ChatRequest("write", MODEL, (ChatMessage("user", question),), tokens, seconds, schema)
+    request = ChatRequest("write", MODEL, (PromptMessage("user", question),), tokens, seconds, schema)
     return asyncio.run(open_chat(settings).chat(request, on_text))
 
 

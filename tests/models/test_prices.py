@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.chat import ChatMessage, Price, Usage
-from citewell.domain.errors import BadInput
+from citewell.errors import BadInput
 from citewell.models.chat import open_chat
-from citewell.models.tokens import FRAME_TOKENS, estimate_prompt, estimate_tokens
+from citewell.models.messages import FRAME_TOKENS, Price, PromptMessage, Usage, estimate_prompt, estimate_tokens
 from citewell.settings import Settings
 
 
@@ -56,7 +55,7 @@ def test_a_cost_is_tokens_times_price() -> None:
 
 
 def test_the_estimate_of_a_prompt_counts_every_message() -> None:
-    messages = (ChatMessage("system", "abc"), ChatMessage("user", ""))
+    messages = (PromptMessage("system", "abc"), PromptMessage("user", ""))
     assert estimate_prompt(messages) == 1 + 2 * FRAME_TOKENS
     assert estimate_tokens("") == 0
     assert estimate_tokens("\ud800") > 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import BadInput, Unavailable
-from citewell.models.span_reader import MAX_PASSAGES, OnnxSpanReader
+from citewell.errors import BadInput, Unavailable
+from citewell.models.judge import MAX_PASSAGES, OnnxSpanReader
 from support.toy_models import write_judge, write_reader
 
 pytest.importorskip("onnxruntime")

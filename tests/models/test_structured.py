@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.models.structured import MAX_CHARS, Unstructured, read_json
-from citewell.models.thinking import ThinkFilter
+from citewell.models.messages import MAX_CHARS, NoJson, read_json
+from citewell.models.reply import ThinkFilter
 
 
 class Plan(msgspec.Struct):
@@ -65,7 +65,7 @@ def test_commas_and_brackets_inside_of_texts_are_left_alone() -> None:
     ],
 )
 def test_what_is_no_plan_is_refused_with_the_reason(text: str, reason: str) -> None:
-    with pytest.raises(Unstructured) as error:
+    with pytest.raises(NoJson) as error:
         read_json(text, Plan)
     assert reason in error.value.reason
     assert len(error.value.reason) < 400
@@ -91,7 +91,7 @@ def test_what_is_no_plan_is_refused_with_the_reason(text: str, reason: str) -> N
 )
 def test_hostile_replies_are_refused_quickly(text: str) -> None:
     started = time.monotonic()
-    with pytest.raises(Unstructured):
+    with pytest.raises(NoJson):
         read_json(text, Plan)
     assert time.monotonic() - started < 1.0
 
@@ -109,7 +109,7 @@ def test_every_json_value_comes_back(value: object) -> None:
 
 @given(st.text(alphabet='{}[]",:\\ a1\n'))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    with suppress(Unstructured):
+    with suppress(NoJson):
         assert isinstance(read_json(text, Plan), Plan)
 
 

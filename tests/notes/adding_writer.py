@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from citewell.notes.files import NotePlace
-from citewell.notes.rewriting import NoteRewriter
+from citewell.notes.file import NotePlace, NoteRewriter
 from citewell.parts import SystemClock
 
 if __name__ == "__main__":

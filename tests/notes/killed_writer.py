@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from citewell.notes.disk import Disk
-from citewell.notes.files import NotePlace
-from citewell.notes.rewriting import NoteRewriter
+from citewell.notes.file import Disk, NotePlace, NoteRewriter
 
 STEPS = ("create", "create_unnamed", "name", "write", "fsync", "replace")
 

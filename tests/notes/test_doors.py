@@ -13,8 +13,8 @@ import pytest
 from mcp import Client
 
 from citewell import Citewell
-from citewell.domain.errors import BadInput
-from citewell.surfaces.schemas import json_schema
+from citewell.errors import BadInput
+from citewell.schemas import json_schema
 from support.http_server import running_server
 from support.mcp_client import error_of, talk, text_of
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from citewell.engine import Citewell
-from citewell.notes.sections import Written, place_section
+from citewell.notes.section import SectionContent, place_section
+from citewell.readers.kinds import read_plain
 from citewell.readers.markdown import markdown_document
-from citewell.readers.plain import read_plain
 
 FALSE = "The Halvard carried nine thousand zebras to Tromsø."
 OWN = "Ada told me the Halvard was painted green."
 NOTE = "# Halvard\n\nThe Halvard sailed in 1893 under captain Lund.\n"
-SECTION = Written(("### Cargo of the Halvard", f"- {FALSE} [[Zebra ledger]] #zebra"), "run-1", "2026-11-16")
+SECTION = SectionContent(("### Cargo of the Halvard", f"- {FALSE} [[Zebra ledger]] #zebra"), "run-1", "2026-11-16")
 
 
 def note_with_section() -> str:

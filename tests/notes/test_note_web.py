@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.policy import NotPermitted, Permission
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
 from citewell.flows.play import egress_of
+from citewell.policy import NotPermitted, Permission
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

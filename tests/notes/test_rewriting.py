@@ -15,10 +15,8 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
-from citewell.notes.disk import Disk
-from citewell.notes.files import NotePlace, read_note
-from citewell.notes.rewriting import BACKUPS_KEPT, NoteRewriter
+from citewell.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
+from citewell.notes.file import BACKUPS_KEPT, Disk, NotePlace, NoteRewriter, read_note
 from citewell.parts import SystemClock
 
 HERE = Path(__file__).parent

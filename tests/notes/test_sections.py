@@ -9,21 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.domain.errors import Conflict
-from citewell.notes.sections import NoteFormat, Placed, Written, find_section, place_section, without_section
+from citewell.errors import Conflict
+from citewell.notes.section import (
+    NoteFormat,
+    SectionContent,
+    SectionPlacement,
+    find_section,
+    place_section,
+    without_section,
+)
 from citewell.readers.written_sections import HEADING, KEPT_HEADING, MARK, without_written
 from citewell.text.canonical import canonicalize
 
-FIRST = Written(
+FIRST = SectionContent(
     ("### Harbour dues", "- Dues rose in 1893 ([[Ledger]]).", "", "### Ships", "- The Halvard."), "run-1", "2026-11-16"
 )
-SECOND = Written(("### Harbour dues", "- Dues rose in 1894 ([[Ledger]])."), "run-2", "2026-11-17")
+SECOND = SectionContent(("### Harbour dues", "- Dues rose in 1894 ([[Ledger]])."), "run-2", "2026-11-17")
 SPEC = json.loads((Path(__file__).parent / "commonmark" / "examples.json").read_text("utf-8"))
 # What these examples leave open swallows whatever comes after it: a fence, a script, a comment, a declaration.
 UNCLOSED = ("```", "~~~", "<script", "<pre", "<style", "<!--", "<?", "<!", "<![CDATA[", "%%")
 
 
-def placed(text: str, written: Written = FIRST, form: NoteFormat = "markdown") -> str:
+def placed(text: str, written: SectionContent = FIRST, form: NoteFormat = "markdown") -> str:
     return place_section(text, form, written).text
 
 
@@ -156,7 +163,9 @@ def test_a_section_that_was_the_users_keeps_every_word() -> None:
 @pytest.mark.attack("V13")
 def test_the_same_lines_again_change_nothing_though_run_and_date_differ() -> None:
     note = placed("# Note\n")
-    assert place_section(note, "markdown", Written(FIRST.lines, "run-9", "2030-01-01")) == Placed(note, changed=False)
+    assert place_section(note, "markdown", SectionContent(FIRST.lines, "run-9", "2030-01-01")) == SectionPlacement(
+        note, changed=False
+    )
 
 
 def test_a_note_that_ends_in_an_open_fence_is_refused() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from citewell.domain.packs import ResearchPack
 from citewell.engine import Citewell
-from citewell.packs.alias_expansion import MOST
+from citewell.search.aliases import MOST
+from citewell.search.pack import ResearchPack
 
 NOTES: dict[str, str | bytes] = {
     "People/Solveig Haraldsen.md": "---\naliases: [kelpwife, Sol]\ntags: [person]\n---\nRuns the kelp farm.",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.errors import BadInput, NotFound
-from citewell.domain.queries import Filters
-from citewell.domain.topics import EntityMap
 from citewell.engine import Citewell
+from citewell.errors import BadInput, NotFound
+from citewell.search.entities import EntityMap
+from citewell.store.port import Filters
 from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.packs import ResearchPack
 from citewell.engine import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
+from citewell.search.pack import ResearchPack
 from citewell.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"

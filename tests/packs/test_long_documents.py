@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.engine import Citewell
-from citewell.retrieval.rows import LOOK_THROUGH
+from citewell.search.rows import LOOK_THROUGH
 
 DAY = "The harbour was quiet, the tide was low and nobody came to the pier all day.\n\n"
 SEAS = "At sea the Zorbavoe chronicle was read aloud again, Zorbavoe chronicle by Zorbavoe chronicle, until dark.\n\n"

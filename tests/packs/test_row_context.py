@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.documents import SectionView, Span
-from citewell.domain.events import RunEvent
-from citewell.domain.evidence import EvidenceRow
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
 from citewell.flows.judge import merge_inspection
-from citewell.packs.rereading import given_rows, reread
-from citewell.retrieval.row_context import context_of
+from citewell.runs.events import RunEvent
+from citewell.runs.run import RunResult
+from citewell.search.given import given_rows, reread
+from citewell.search.rows import EvidenceRow, context_of
+from citewell.text.documents import SectionView, Span
 
 PORTS = "".join(f"| Port {number} | {number % 17 + 3} | {number % 5} m |\n" for number in range(400))
 STEPS = "".join(f"- Check fitting {number} for wear and note its colour in the book.\n" for number in range(200))

@@ -11,13 +11,13 @@ import sys
 import msgspec
 import pytest
 
-from citewell.domain.errors import BadInput
-from citewell.domain.queries import Filters
-from citewell.domain.runs import RunResult
-from citewell.domain.topics import TopicBrief
 from citewell.engine import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.errors import BadInput
+from citewell.evals.suite import sample_corpus
+from citewell.runs.run import RunResult
+from citewell.search.topics import TopicBrief
 from citewell.settings import Settings
+from citewell.store.port import Filters
 from conftest import AddPath, Write, sqlite_corpus
 
 NOTES: dict[str, str | bytes] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.errors import BadInput
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import Filters
 from citewell.engine import Citewell
+from citewell.errors import BadInput
+from citewell.search.pack import ResearchPack
+from citewell.store.port import Filters
 from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.engine import Citewell
-from citewell.planning.exclusions import take_exclusions
+from citewell.search.query import take_exclusions
 
 NOTES: dict[str, str | bytes] = {
     "Gauges.md": "Tide gauges measure the sea level at the pier.",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.planning.lexical import lexical_query
-from citewell.planning.normalizer import normalize
+from citewell.search.query import lexical_query, normalize
 
 
 def terms_and_phrases(question: str) -> tuple[list[str], list[str]]:

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.errors import BadInput
-from citewell.planning.normalizer import (
+from citewell.errors import BadInput
+from citewell.search.query import (
+    FILLER_ENDS,
+    FILLER_STARTS,
     check_question,
     normalize,
     strip_filler,
@@ -17,7 +19,6 @@ from citewell.planning.normalizer import (
     without_filler_before,
     without_filler_behind,
 )
-from citewell.planning.vocabulary import FILLER_ENDS, FILLER_STARTS
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from citewell.domain.queries import Filters, Limits
-from citewell.planning.chat_prompt import ChatPrompt
-from citewell.planning.overviews import overview_topic
-from citewell.planning.strategy import plan_question
+from citewell.search.conversation import ChatPrompt
+from citewell.search.plan import plan_question
+from citewell.search.query import Limits, overview_topic
+from citewell.store.port import Filters
 
 LIMITS = Limits(8, 700, False, 2)
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from citewell.domain.queries import QueryPlan
-from citewell.planning.chat_prompt import ChatPrompt, parse_chat_prompt
-from citewell.planning.planner import merge_planned, planner_request, wants_model, without_model
+from citewell.search.conversation import ChatPrompt, parse_chat_prompt
+from citewell.search.planner import merge_planned, planner_request, wants_model, without_model
+from citewell.search.query import QueryPlan
 from runner.plays import plan
 
 PLAN = plan("Who founded the RNLI at Stromness?")

@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
-from citewell.domain.errors import Unreadable
-from citewell.readers import archive
-from citewell.readers.archive import Archive
+from citewell.errors import Unreadable
+from citewell.readers import containers
+from citewell.readers.containers import Archive
 from readers.zip_bytes import zip_bytes
 
 
@@ -43,7 +43,7 @@ def test_a_bomb_is_refused_while_it_unpacks() -> None:
 
 
 def test_many_members_may_not_unpack_to_more_than_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 1_500_000)
+    monkeypatch.setattr(containers, "MAX_TOTAL_BYTES", 1_500_000)
     opened = Archive(zip_bytes({f"{n}.xml": bytes(1_000_000) for n in range(3)}), "the file")
     opened.read("0.xml")
     with pytest.raises(Unreadable, match="more than is sensible"):
@@ -68,7 +68,7 @@ def test_a_locked_member_says_so() -> None:
 
 def test_too_many_members_are_refused_before_they_are_listed() -> None:
     with pytest.raises(Unreadable, match="members"):
-        Archive(b"PK\x01\x02" * (archive.MAX_MEMBERS + 1), "the file")
+        Archive(b"PK\x01\x02" * (containers.MAX_MEMBERS + 1), "the file")
 
 
 def test_a_file_cut_anywhere_is_unreadable_and_nothing_else() -> None:

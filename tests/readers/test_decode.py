@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.readers.decode import Decoded, decode
+from citewell.readers.decode import DecodedText, decode
 from citewell.text.canonical import canonicalize, is_canonical
 
 FRENCH = "Voilà une phrase écrite en français, où l'on a noté déjà quelques élèves.\n"
@@ -24,7 +24,7 @@ def test_unicode_is_read_without_a_warning(encoding: str) -> None:
     ("text", "encoding"), [(FRENCH, "cp1252"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8_r"), (JAPANESE, "cp932")]
 )
 def test_an_older_encoding_is_a_guess_and_says_so(text: str, encoding: str) -> None:
-    assert decode(text.encode(encoding)) == Decoded(text, encoding, (f"not UTF-8: read as {encoding}",))
+    assert decode(text.encode(encoding)) == DecodedText(text, encoding, (f"not UTF-8: read as {encoding}",))
 
 
 def test_a_short_latin_text_is_read_as_cp1252() -> None:
@@ -32,11 +32,11 @@ def test_a_short_latin_text_is_read_as_cp1252() -> None:
 
 
 def test_a_declared_encoding_is_no_guess() -> None:
-    assert decode(RUSSIAN.encode("koi8-r"), declared="KOI8-R") == Decoded(RUSSIAN, "koi8-r")
+    assert decode(RUSSIAN.encode("koi8-r"), declared="KOI8-R") == DecodedText(RUSSIAN, "koi8-r")
 
 
 def test_utf8_wins_over_a_stale_declaration() -> None:
-    assert decode(FRENCH.encode(), declared="iso-8859-1") == Decoded(FRENCH, "utf-8")
+    assert decode(FRENCH.encode(), declared="iso-8859-1") == DecodedText(FRENCH, "utf-8")
 
 
 @pytest.mark.parametrize("declared", ["utf-7", "unicode_escape", "zlib", "rot13", "nonsense", ""])
@@ -46,7 +46,7 @@ def test_a_declaration_cannot_choose_a_dangerous_codec(declared: str) -> None:
 
 def test_damaged_utf8_stays_utf8() -> None:
     decoded = decode(FRENCH.encode() * 3 + b"\xc3")
-    assert decoded == Decoded(FRENCH * 3 + "�", "utf-8", ("damaged UTF-8: unreadable places: 1",))
+    assert decoded == DecodedText(FRENCH * 3 + "�", "utf-8", ("damaged UTF-8: unreadable places: 1",))
 
 
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "windows-1251", "shift_jis", "iso-2022-jp"]))

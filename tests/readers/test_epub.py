@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.documents import ReadDocument, Section
-from citewell.domain.errors import Unreadable
-from citewell.readers.epub import read_epub
+from citewell.errors import Unreadable
 from citewell.readers.kinds import FileKind, detect, read_file
+from citewell.readers.office import read_epub
+from citewell.text.documents import ReadDocument, Section
 from readers.zip_bytes import zip_bytes
 
 CONTAINER = (

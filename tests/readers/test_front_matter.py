@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from citewell.readers.front_matter import FrontMatter, read_front_matter
+from citewell.readers.markdown import FrontMatter, read_front_matter
 
 
 def front(block: str) -> FrontMatter:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.domain.documents import Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.html import read_html
+from citewell.text.documents import Section
 
 PARAGRAPH = "This paragraph is long enough to be taken for the main content of a page, as articles are."
 

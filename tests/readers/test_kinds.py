@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.kinds import FileKind, Skip, detect, read_file
+from citewell.text.documents import Link, ReadDocument, Section
 
 
 @pytest.mark.parametrize(

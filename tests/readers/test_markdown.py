@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.documents import Link, ReadDocument, Section
 from citewell.readers.markdown import markdown_document, read_markdown
+from citewell.text.documents import Link, ReadDocument, Section
 
 NOTE = """---
 title: Tide gauges

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from citewell.domain.documents import Link
-from citewell.readers.headings import HEADING_CHARS, Heading
-from citewell.readers.markup import scan
+from citewell.readers.markup import HEADING_CHARS, Heading, scan
+from citewell.text.documents import Link
 
 
 def headings(text: str) -> list[tuple[int, str]]:

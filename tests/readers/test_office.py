@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.kinds import read_file
-from citewell.readers.office import read_office
-from citewell.readers.office_sheets import MAX_SHEETS
+from citewell.readers.office import MAX_SHEETS, read_office
 from citewell.readers.tables import MAX_ROWS
+from citewell.text.documents import Link, ReadDocument, Section
 from readers.zip_bytes import A, P, W, paragraph, relations, shape, sheets_bytes, slides_bytes, word_bytes, zip_bytes
 
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.domain.errors import Unreadable
-from citewell.readers.page_markdown import page_text
-from citewell.readers.page_tree import page_tree
+from citewell.errors import Unreadable
+from citewell.readers.page_markdown import page_text, page_tree
 
 
 def markdown(page: str) -> str:

@@ -7,11 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
-from citewell.readers.pdf import MAX_PAGES, read_pdf
-from citewell.readers.pdf_layout import Line, page_texts
-from citewell.readers.pdf_title import pdf_title
+from citewell.errors import Unreadable
+from citewell.readers.pdf import MAX_PAGES, PrintedLine, page_texts, pdf_title, read_pdf
+from citewell.text.documents import Link, ReadDocument, Section
 from readers.pdf_bytes import assemble, pdf_bytes, stream
 
 LOCK = (
@@ -80,7 +78,10 @@ def test_wrapped_lines_are_one_paragraph_and_the_rest_stay_lines() -> None:
 
 
 def test_lines_of_code_stay_lines() -> None:
-    code = [Line("for (k = 0; k <= z; k++) {", 72, 300, 700, 10, True), Line("  sum -= k;", 72, 150, 688, 10, True)]
+    code = [
+        PrintedLine("for (k = 0; k <= z; k++) {", 72, 300, 700, 10, True),
+        PrintedLine("  sum -= k;", 72, 150, 688, 10, True),
+    ]
     assert page_texts([code]) == ["for (k = 0; k <= z; k++) {\n  sum -= k;"]
 
 
@@ -99,16 +100,16 @@ def test_lines_of_code_stay_lines() -> None:
 def test_a_title_that_a_program_left_gives_way_to_the_largest_lines_of_the_first_page(stated: str) -> None:
     body = "Wrack is gathered in spring, when the tide is low and the days are dry enough. " * 2
     page = [
-        Line("Spring 2023", 72, 140, 760, 10),
-        Line("Drying Kelp on", 72, 300, 720, 22),
-        Line("Northern Shores", 72, 310, 694, 22),
-        *(Line(body, 72, 520, 660 - 12 * number, 10) for number in range(5)),
+        PrintedLine("Spring 2023", 72, 140, 760, 10),
+        PrintedLine("Drying Kelp on", 72, 300, 720, 22),
+        PrintedLine("Northern Shores", 72, 310, 694, 22),
+        *(PrintedLine(body, 72, 520, 660 - 12 * number, 10) for number in range(5)),
     ]
     assert pdf_title(stated, page) == "Drying Kelp on Northern Shores"
 
 
 def test_a_title_in_the_metadata_that_is_one_stays() -> None:
-    assert pdf_title("Node.js in Practice", [Line("Other", 72, 300, 720, 22)]) == "Node.js in Practice"
+    assert pdf_title("Node.js in Practice", [PrintedLine("Other", 72, 300, 720, 22)]) == "Node.js in Practice"
 
 
 def test_a_page_in_one_size_gives_its_first_sensible_line() -> None:

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from citewell.domain.documents import ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.kinds import FileKind, detect, read_file
 from citewell.readers.subtitles import read_subtitles
-from citewell.text.chunking import chunk_document
+from citewell.text.chunks import chunk_document
+from citewell.text.documents import ReadDocument, Section
 
 VTT = """\
 WEBVTT - A talk

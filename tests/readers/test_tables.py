@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.domain.documents import Link, ReadDocument, Section
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.kinds import FileKind, detect, read_file
 from citewell.readers.tables import MAX_ROWS, markdown_rows, read_table
+from citewell.text.documents import Link, ReadDocument, Section
 
 
 def test_rows_name_their_columns() -> None:

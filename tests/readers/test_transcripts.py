@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from citewell.domain.documents import Section
 from citewell.readers.kinds import FileKind, detect, read_file
-from citewell.readers.transcripts import is_transcript, read_transcript
+from citewell.readers.subtitles import is_transcript, read_transcript
+from citewell.text.documents import Section
 
 TALK = "Ann Lee: Shall we begin?\nBo: Yes.\nAnn Lee: The gauge is wet.\nBo: It is a tide gauge.\n"
 TIMED = "[00:00:01] Ann: One.\n[00:00:05] Bo: Two.\n[00:01:10] Ann: Three.\n[00:02:00] Bo: Four.\n"

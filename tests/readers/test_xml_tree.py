@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from citewell.domain.errors import Unreadable
-from citewell.readers.xml_tree import local_name, xml_elements, xml_tree
+from citewell.errors import Unreadable
+from citewell.readers.containers import local_name, xml_elements, xml_tree
 
 LAUGHS = "<!DOCTYPE l [" + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "lol"}">' for n in range(10))
 

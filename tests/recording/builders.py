@@ -8,16 +8,18 @@ from typing import Any
 
 import msgspec
 
-from citewell.domain.answers import CheckedSentence, Citation, Draft, DraftSentence, Gate, Quote, Truncation
-from citewell.domain.counts import CorpusMatches
-from citewell.domain.documents import Span
-from citewell.domain.events import Entry, RunEvent
-from citewell.domain.evidence import EvidenceRow, Signal
-from citewell.domain.packs import Coverage, ResearchPack
-from citewell.domain.queries import Concept, Filters, Limits, QueryPlan, Variant
-from citewell.domain.runs import FlowLedger, RunMetrics, RunRequest, RunResult
+from citewell.answer.evidence import Quote, Truncation
+from citewell.check.verdict import CheckedSentence, Citation, Draft, DraftSentence, Gate
+from citewell.models.rerank import Signal
+from citewell.runs.events import Entry, RunEvent
+from citewell.runs.log import LOG_SCHEMA, chained
+from citewell.runs.run import FlowLedger, RunMetrics, RunRequest, RunResult
 from citewell.runs.trace import write_trace
-from citewell.store.log import LOG_SCHEMA, chained
+from citewell.search.pack import Coverage, ResearchPack
+from citewell.search.query import Concept, Limits, QueryPlan, Variant
+from citewell.search.rows import EvidenceRow
+from citewell.store.port import CorpusMatches, Filters
+from citewell.text.documents import Span
 
 RUN_ID = "20260101T120000-0badc0de"
 HASH = "ab" * 32

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.errors import BadInput, CitewellError, NotFound, WorkFailed
-from citewell.runs import archive as archives
-from citewell.runs.archive import export_run, import_run
-from citewell.runs.document import MARKER
-from citewell.runs.trace import read_trace, write_trace
+from citewell.errors import BadInput, CitewellError, NotFound, WorkFailed
+from citewell.runs import transfer as archives
+from citewell.runs.trace import MARKER, read_trace, write_trace
+from citewell.runs.transfer import export_run, import_run
 from recording.builders import REJECTED, RUN_ID, events, plan, rejected, run_id, write
 
 

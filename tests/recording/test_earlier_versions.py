@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import BadInput
-from citewell.domain.events import RunStarted, SentenceShown
 from citewell.engine import Citewell
+from citewell.errors import BadInput
+from citewell.runs.events import RunStarted, SentenceShown
 from citewell.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import NotFound
+from citewell.errors import NotFound
 from citewell.runs.prune import prune_traces
 from citewell.runs.trace import read_trace
 from recording.builders import RUN_ID, listing, run_id, write

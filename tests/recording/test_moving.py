@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from citewell.database.sessions import Session
-from citewell.domain.errors import Unavailable
-from citewell.domain.events import Entry
-from citewell.domain.runs import RunStatus, RunSummary
+from citewell.errors import Unavailable
 from citewell.parts import SystemClock
-from citewell.runs.move import move_runs
-from citewell.store.leases import lease_from, new_token
-from citewell.store.reports import ResearchRow, ResearchTables
-from citewell.store.runs import RunStore, open_runs
+from citewell.runs.events import Entry
+from citewell.runs.log import lease_from, new_token
+from citewell.runs.run import RunStatus, RunSummary
+from citewell.runs.store import ResearchRow, ResearchTables, RunStore, open_runs
+from citewell.runs.transfer import move_runs
+from citewell.store.database import Session
 
 AT = "2026-01-01T00:00:00.000Z"
 LATER = "2026-01-01T00:00:09.000Z"

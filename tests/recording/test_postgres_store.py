@@ -15,15 +15,14 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from citewell.database.postgres import PostgresSessions
-from citewell.domain.errors import StoreUnusable, Unavailable
-from citewell.domain.events import Entry, RunEvent
-from citewell.domain.runs import RunSummary
+from citewell.errors import StoreUnusable, Unavailable
 from citewell.parts import SystemClock
-from citewell.runs.watch import RunPoller
-from citewell.store.leases import lease_from, moved, new_token
-from citewell.store.log import chained
-from citewell.store.runs import POSTGRES_SCRIPTS, PostgresRuns
+from citewell.runs.events import Entry, RunEvent
+from citewell.runs.log import chained, lease_from, moved, new_token
+from citewell.runs.poller import RunPoller
+from citewell.runs.run import RunSummary
+from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns
+from citewell.store.postgres import PostgresSessions
 from support.postgres import PASSWORD, Postgres
 from support.processes import wait_for
 
@@ -344,9 +343,7 @@ def test_the_log_is_append_only_for_others_too(postgres: Postgres, url: str, sto
 
 def test_the_statements_of_both_databases_are_the_same() -> None:
     """A question mark is a value and nothing else: statements are handed to both databases with it."""
-    import citewell.store.reports as reports
-    import citewell.store.runs as runs
+    import citewell.runs.store as store
 
-    for module in (runs, reports):
-        with open(str(module.__file__), encoding="utf-8") as file:
-            assert not re.findall(r"%[sd(]|LIKE|\?\?", file.read())
+    with open(str(store.__file__), encoding="utf-8") as file:
+        assert not re.findall(r"%[sd(]|LIKE|\?\?", file.read())

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from citewell.text.masking import MASK, Masker
 from citewell.text.redaction import Redactor, is_credential
+from citewell.text.secrets import MASK, Masker
 
 SECRET = "hunter2-Ünïcode/+=&?"
 QUOTED = quote(SECRET, safe="")

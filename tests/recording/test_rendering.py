@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from citewell.domain.answers import Contradiction
-from citewell.domain.events import Entry
-from citewell.domain.runs import Failure, RunResult
-from citewell.recording.rendering import render_markdown
-from citewell.store.log import chained
-from citewell.text.markdown import escape, fence, wikilink
+from citewell.check.verdict import Contradiction
+from citewell.runs.events import Entry
+from citewell.runs.log import chained
+from citewell.runs.run import Failure, RunResult
+from citewell.runs.timeline import render_markdown
+from citewell.text.untrusted import escape, fence, wikilink
 from recording.builders import events, result
 
 HEADINGS = {

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import BadInput
-from citewell.domain.run_reports import PruneSummary
-from citewell.runs.document import MARKER
+from citewell.errors import BadInput
 from citewell.runs.prune import delete_trace, prune_traces
-from citewell.runs.trace import read_trace
+from citewell.runs.summaries import PruneSummary
+from citewell.runs.trace import MARKER, read_trace
 from recording.builders import RUN_ID, listing, run_id, write
 
 NOW = "2026-06-01T00:00:00Z"

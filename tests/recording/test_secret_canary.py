@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from citewell.database.sqlite import connect
+from citewell.store.sqlite import connect
 from runner.scripted_runs import mark
 from support.model_script import ModelRequest, Reply, fails, says
 from support.model_server import ScriptedModelServer

@@ -15,12 +15,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from citewell.domain.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
-from citewell.domain.events import Entry
-from citewell.domain.runs import Failure
-from citewell.runs.document import FILES, MARKER, TRACE_SCHEMA
-from citewell.runs.trace import read_trace, trace_folder, write_trace
-from citewell.store.log import verify_chain
+from citewell.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
+from citewell.runs.events import Entry
+from citewell.runs.log import verify_chain
+from citewell.runs.run import Failure
+from citewell.runs.trace import FILES, MARKER, TRACE_SCHEMA, read_trace, trace_folder, write_trace
 from recording.builders import (
     REJECTED,
     RUN_ID,
@@ -329,7 +328,7 @@ def test_a_folder_of_traces_that_is_a_link_or_a_file_is_refused(tmp_path: Path) 
 DIGEST = """
 import hashlib
 from recording.builders import SYNTHESIS_INPUT, events, plan, result
-from citewell.runs.document import trace_files
+from citewell.runs.trace import trace_files
 files = trace_files(result(), events(result()), SYNTHESIS_INPUT, plan())
 print(hashlib.sha256(b"".join(files[name] for name in sorted(files))).hexdigest())
 """

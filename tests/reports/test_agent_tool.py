@@ -12,7 +12,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from citewell import Citewell
-from citewell.domain.errors import BadInput
+from citewell.errors import BadInput
 from citewell.reports import ResearchTool, ResearchToolFactory
 from reports.lighthouse import QUESTION
 from support.model_script import ModelRequest, Reply, sends

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from citewell.briefs import strategies
-from citewell.domain.answers import Citation, Draft, DraftSentence, PreparedSynthesis, Verification
-from citewell.domain.errors import BadInput, Conflict
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan
+from citewell.answer.evidence import PreparedSynthesis
+from citewell.answer.passages import passages_of
+from citewell.check.verdict import Citation, Draft, DraftSentence, Verification
 from citewell.engine import Citewell
+from citewell.errors import BadInput, Conflict
 from citewell.reports import (
     BoundCitation,
     Brief,
@@ -34,9 +33,11 @@ from citewell.reports import (
     RuleVerifier,
     SubQuestion,
     register_strategy,
+    strategies,
 )
+from citewell.search.pack import ResearchPack
+from citewell.search.query import QueryPlan
 from citewell.settings import Settings
-from citewell.synthesis.passages import passages_of
 from reports.lighthouse import QUESTION
 from web.loopback_internet import loopback_internet
 

@@ -15,8 +15,8 @@ import pytest
 from mcp import Client
 
 from citewell import Citewell
-from citewell.domain.policy import NotPermitted
-from citewell.surfaces.schemas import json_schema
+from citewell.policy import NotPermitted
+from citewell.schemas import json_schema
 from reports.lighthouse import QUESTION
 from support.http_server import running_server
 from support.mcp_client import error_of, talk, text_of
@@ -226,7 +226,7 @@ def test_a_stored_report_is_shown_whatever_the_policy_says_of_new_ones(data: Pat
 
 def test_a_cold_search_does_not_load_what_reports_are_made_of(data: Path) -> None:
     program = (
-        "import sys; from citewell.surfaces.cli.main import run; "
+        "import sys; from citewell.cli.main import run; "
         f"run(['--data-dir', {str(data)!r}, 'search', 'lamp', '--mode', 'lexical', '--json']); "
         "sys.exit(3 if 'pydantic' in sys.modules else 0)"
     )

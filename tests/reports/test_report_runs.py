@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from citewell import Citewell
-from citewell.domain.errors import NotFound, WorkFailed
+from citewell.errors import NotFound, WorkFailed
 from citewell.reports import ResearchBrief, ResearchConfig, ResearchRun, ResearchSynthesisError
-from citewell.reports.documents import stored_text
+from citewell.reports.document import stored_text
 from reports.lighthouse import GOOD, QUESTION, plans, scripted
 from support.model_script import ModelRequest, Reply, fails, silent
 from support.model_server import ScriptedModelServer

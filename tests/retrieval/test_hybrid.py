@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.documents import Chunk, Document
-from citewell.domain.evidence import Signal
-from citewell.domain.ports import Candidate
-from citewell.retrieval.hybrid import compare, fuse_lanes, semantic_weight
-from citewell.retrieval.lexical import Found
+from citewell.models.rerank import Signal
+from citewell.search.lanes import LexicalHit, compare, fuse_lanes, semantic_weight
+from citewell.store.port import Candidate
+from citewell.text.documents import Chunk, Document
 
 KEYS = st.sampled_from([f"note:{letter}" for letter in "abcdefgh"])
 SCORES = st.dictionaries(KEYS, st.floats(0.01, 30.0).map(lambda value: round(value, 3)), max_size=8)
@@ -22,9 +21,9 @@ def _candidate(key: str, score: float) -> Candidate:
     return Candidate(Chunk("0:0-5", 0, 0, 5, "user_note", (), None), document, score)
 
 
-def _words(scores: dict[str, float]) -> list[Found]:
+def _words(scores: dict[str, float]) -> list[LexicalHit]:
     ordered = sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))
-    return [Found(_candidate(key, score), score, (Signal("bm25", score),)) for key, score in ordered]
+    return [LexicalHit(_candidate(key, score), score, (Signal("bm25", score),)) for key, score in ordered]
 
 
 def _near(scores: dict[str, float]) -> list[Candidate]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.documents import Chunk, Document
-from citewell.domain.ports import Candidate
-from citewell.domain.queries import Concept, Variant
-from citewell.retrieval.fusion import Results, fuse
-from citewell.retrieval.rerank import weigh
+from citewell.search.lanes import Results, fuse
+from citewell.search.pack import weigh
+from citewell.search.query import Concept, Variant
+from citewell.store.port import Candidate
+from citewell.text.documents import Chunk, Document
 
 
 def found(key: str, score: float, ordinal: int = 0) -> Candidate:

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.corpus.store.vectors import VectorStore
-from citewell.database.sqlite import fetch_rows, fetch_value
-from citewell.domain.errors import Unavailable
-from citewell.domain.library import EncodeReport, VectorCoverage
-from citewell.domain.queries import Filters
 from citewell.engine import Citewell
+from citewell.errors import Unavailable
 from citewell.models.embeddings import Embedder
-from citewell.retrieval.encoding import encode_corpus
+from citewell.search.lanes import EncodeReport, encode_corpus
 from citewell.settings import Settings
+from citewell.store.port import Filters, VectorCoverage
+from citewell.store.sqlite import fetch_rows, fetch_value
+from citewell.store.vectors import VectorStore
 from conftest import SteadyClock, Write, add, sqlite_corpus
 from toy_embedder import DIMENSION, WordEmbedder, vector
 
@@ -219,7 +218,7 @@ def test_the_scan_by_signs_finds_what_the_exact_one_finds(encoded: Citewell) -> 
 def test_a_run_with_the_lane_replays(tmp_path: Path, vault: Write) -> None:
     import asyncio
 
-    from citewell.domain.runs import RunResult
+    from citewell.runs.run import RunResult
 
     engine = _engine(tmp_path / "data", None, "on")
     add(engine, vault(NOTES))

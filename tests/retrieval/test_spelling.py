@@ -10,13 +10,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.queries import LexicalQuery, Term
+from citewell.cli.main import cli
 from citewell.engine import Citewell
-from citewell.planning.spelling import doubtful_words, put_right
-from citewell.retrieval.spelling import respell
-from citewell.surfaces.cli.main import cli
-from citewell.text.spelling import beginning_distance, distance, nearest, nearest_beginnings
+from citewell.search.query import doubtful_words, put_right
+from citewell.search.spelling import beginning_distance, distance, nearest, nearest_beginnings, respell
+from citewell.store.corpus import SqliteCorpus
+from citewell.store.port import LexicalQuery, Term
 from conftest import Write, add
 
 NOTES: dict[str, str | bytes] = {

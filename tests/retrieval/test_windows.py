@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.planning.lexical import lexical_query
-from citewell.retrieval.matching import Match, find_matches
-from citewell.retrieval.windows import best_window, wider_window
+from citewell.search.query import lexical_query
+from citewell.search.windows import Match, best_window, find_matches, wider_window
 
 FILLER = "The harbour was quiet and the tide was low. " * 40
 

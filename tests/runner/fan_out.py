@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewell.domain.runs import StageSeconds
 from citewell.engine import Citewell
-from citewell.flows.found import Found
+from citewell.flows.found import Findings
 from citewell.flows.judge import merge_inspection
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer
 from citewell.runs.execute import Perform
 from citewell.runs.journal import Abandoned, Call, Failed, Run
+from citewell.runs.run import StageSeconds
 from citewell.settings import Settings
 
 WIDTH = 8
@@ -35,7 +35,7 @@ class FanOut:
     def __init__(self, stages: StageSeconds | None = None) -> None:
         self._stages = stages
 
-    async def __call__(self, run: Run, found: Found) -> None:
+    async def __call__(self, run: Run, found: Findings) -> None:
         if self._stages is not None:
             run.budget = replace(run.budget, stages=self._stages)
         await search(run, found, first_plan(run))
@@ -44,11 +44,11 @@ class FanOut:
         await run.all(*self.fan(run, found, tuple(row.source_key for row in found.pack.evidence)))
         await answer(run, found)
 
-    def fan(self, run: Run, found: Found, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
+    def fan(self, run: Run, found: Findings, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
         """What is done at the same time once these rows are found."""
         return [self.inspect(run, found, key) for key in keys[:WIDTH]]
 
-    async def inspect(self, run: Run, found: Found, key: str) -> None:
+    async def inspect(self, run: Run, found: Findings, key: str) -> None:
         assert found.plan is not None
         try:
             views = await run.io(Outside.inspect, (key,), found.plan.text_query, run.budget.inspect_chars)

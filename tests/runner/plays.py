@@ -6,31 +6,23 @@ from typing import Any
 
 import msgspec
 
-from citewell.domain.answers import (
-    Citation,
-    Draft,
-    DraftSentence,
-    Gate,
-    PreparedSource,
-    PreparedSynthesis,
-    Quote,
-    Truncation,
-    Verification,
-)
-from citewell.domain.counts import CorpusMatches
-from citewell.domain.documents import Span
-from citewell.domain.events import Entry
-from citewell.domain.evidence import EvidenceRow, Signal
-from citewell.domain.packs import Coverage, ResearchPack
-from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.domain.runs import Control, RunRequest, RunResult
-from citewell.flows.found import Found
-from citewell.flows.outside import Retrieved
+from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, Truncation
+from citewell.check.verdict import Citation, Draft, DraftSentence, Gate, Verification
+from citewell.flows.found import Findings
+from citewell.flows.outside import PackReply
 from citewell.flows.play import FLOWS, Flow, Play
 from citewell.flows.profiles import PROFILES
-from citewell.planning.chat_prompt import ChatPrompt
-from citewell.planning.strategy import plan_question
+from citewell.models.rerank import Signal
+from citewell.runs.events import Entry
 from citewell.runs.journal import Call, Run, Scope
+from citewell.runs.run import Control, RunRequest, RunResult
+from citewell.search.conversation import ChatPrompt
+from citewell.search.pack import Coverage, ResearchPack
+from citewell.search.plan import plan_question
+from citewell.search.query import Limits, QueryPlan
+from citewell.search.rows import EvidenceRow
+from citewell.store.port import CorpusMatches, Filters
+from citewell.text.documents import Span
 
 HASH = "a" * 64
 LIMITS = Limits(8, 700, False, 2)
@@ -88,7 +80,7 @@ class Playing:
         # Every call in the order it was begun, by the name of its function.
         self.asked: list[str] = []
         self.entries: list[Entry] = []
-        self.run, self.found = Run("run", wanted, PROFILES[wanted.profile], monotonic=lambda: self.seconds), Found()
+        self.run, self.found = Run("run", wanted, PROFILES[wanted.profile], monotonic=lambda: self.seconds), Findings()
         self.run.start((flow or FLOWS[wanted.profile])(self.run, self.found))
         self._took_entries()
 
@@ -132,5 +124,5 @@ class Playing:
         return self
 
 
-def found(*rows: EvidenceRow, missing: tuple[str, ...] = (), question: str = "Who lit the lamp?") -> Retrieved:
-    return Retrieved(pack(*rows, missing=missing, question=question))
+def found(*rows: EvidenceRow, missing: tuple[str, ...] = (), question: str = "Who lit the lamp?") -> PackReply:
+    return PackReply(pack(*rows, missing=missing, question=question))

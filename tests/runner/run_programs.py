@@ -20,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from citewell.domain.events import Entry, RunEvent
-from citewell.domain.runs import RunSummary
+from citewell.runs.events import Entry, RunEvent
 from citewell.runs.journal import Call
-from citewell.store.runs import SqliteRuns
+from citewell.runs.run import RunSummary
+from citewell.runs.store import SqliteRuns
 from runner.fan_out import QUESTION, WatchedEngine, open_fan_out
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.domain.events import RunEvent
-from citewell.domain.library import AddReport
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.runs.events import RunEvent
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
+from citewell.store.port import AddReport
 from runner.test_runs import collect
 from support.model_script import (
     ModelRequest,

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.errors import Unavailable
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.errors import Unavailable
 from citewell.runs.execute import Perform
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from conftest import add
 from runner.scripted_runs import GOOD, QUESTION, writes

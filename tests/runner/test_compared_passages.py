@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
 from citewell.models.embeddings import Embedder
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from toy_embedder import WordEmbedder

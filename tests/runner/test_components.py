@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from citewell import Citewell
-from citewell.briefs.quoting import QuotedQuery
-from citewell.briefs.strategies import _OWN, ReadMore, Related, Search
-from citewell.domain.answers import Draft, DraftSentence, PreparedSynthesis, Quote, Verification
-from citewell.domain.documents import DocumentView
-from citewell.domain.errors import BadInput
-from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan, Variant
-from citewell.domain.runs import JudgeResult, RunResult
-from citewell.synthesis.verify import verify
+from citewell.answer.evidence import PreparedSynthesis, Quote
+from citewell.check.verdict import Draft, DraftSentence, Verification
+from citewell.check.verify import verify
+from citewell.errors import BadInput
+from citewell.reports.quotes import QuotedQuery
+from citewell.reports.strategies import _OWN, ReadMore, Related, Search
+from citewell.runs.run import JudgeResult, RunResult
+from citewell.search.pack import ResearchPack
+from citewell.search.query import QueryPlan, Variant
+from citewell.search.rows import EvidenceRow
+from citewell.text.documents import DocumentView
 
 QUESTION = "Who lit the lamp?"
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.errors import BadInput
-from citewell.domain.summaries import SummaryReport
 from citewell.engine import Citewell
+from citewell.errors import BadInput
 from citewell.flows.play import egress_of
 from citewell.settings import Settings
+from citewell.store.port import SummaryReport
 from support.model_script import ModelRequest, Reply, says, silent
 from support.model_server import ScriptedModelServer
 

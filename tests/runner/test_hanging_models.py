@@ -13,11 +13,11 @@ from typing import Literal
 
 import pytest
 
-from citewell.database.sqlite import fetch_value
-from citewell.domain.library import AddReport
-from citewell.domain.runs import Control, RunResult
 from citewell.engine import Citewell
+from citewell.runs.run import Control, RunResult
 from citewell.settings import Settings
+from citewell.store.port import AddReport
+from citewell.store.sqlite import fetch_value
 from conftest import sqlite_runs
 from durability.programs import command, run
 from runner.scripted_runs import QUESTION

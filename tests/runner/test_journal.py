@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from citewell.domain.errors import WorkFailed
-from citewell.domain.events import Entry, RunEvent
-from citewell.domain.runs import Budget, Control, Failure, StageSeconds
+from citewell.errors import WorkFailed
 from citewell.flows.profiles import PROFILES
+from citewell.runs.events import Entry, RunEvent
 from citewell.runs.execute import Driver, Perform, performing
 from citewell.runs.journal import (
     FINISH_GRACE_SECONDS,
@@ -20,14 +19,15 @@ from citewell.runs.journal import (
     Abandoned,
     Call,
     Failed,
+    Future,
     Run,
     Scope,
     Tolerant,
-    Waiting,
     step,
 )
+from citewell.runs.log import RunLog
 from citewell.runs.records import opening_entry
-from citewell.store.log import RunLog
+from citewell.runs.run import Budget, Control, Failure, StageSeconds
 from runner.plays import request
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -131,7 +131,7 @@ def assert_replays(toy: Toy, flow: ToyFlow) -> None:
     assert run.take_entries() == []
 
 
-async def noted(trail: Trail, name: str, awaited: Waiting[Any]) -> None:
+async def noted(trail: Trail, name: str, awaited: Future[Any]) -> None:
     """What came of a call, in the order it came."""
     try:
         trail.append(f"{name}: {await awaited}")

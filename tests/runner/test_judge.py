@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from citewell.domain.evidence import UNLIKELY, EvidenceRow
-from citewell.domain.library import AddReport
-from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import JudgeResult
 from citewell.engine import Citewell
 from citewell.flows.judge import judge
+from citewell.runs.run import JudgeResult
+from citewell.search.pack import ResearchPack
+from citewell.search.rows import UNLIKELY, EvidenceRow
+from citewell.store.port import AddReport
 from runner.plays import pack, row
 from runner.scripted_runs import decisions
 from runner.test_runs import ask

@@ -12,20 +12,19 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.answers import Draft, DraftSentence, Entails, Likeness, PreparedSynthesis, Quote, Readings
-from citewell.domain.errors import Unavailable
-from citewell.domain.events import RunEvent
-from citewell.domain.judging import ClaimPair
-from citewell.domain.ports import Entailment
+from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
+from citewell.check.verdict import Draft, DraftSentence
+from citewell.check.verify import pairs_to_judge
 from citewell.engine import Citewell
-from citewell.flows.found import Found
+from citewell.errors import Unavailable
+from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer, answer_form
-from citewell.models.entailment import OnnxEntailment
+from citewell.models.judge import ClaimPair, Entailment, Entails, OnnxEntailment
+from citewell.runs.events import RunEvent
 from citewell.runs.journal import Run
 from citewell.settings import Settings
-from citewell.synthesis.judging import pairs_to_judge
 from runner.plays import HASH, Playing, draft, found, prepared, request, row
 from runner.scripted_runs import GOOD, Bench, decisions, writes
 from runner.test_runs import ask
@@ -124,7 +123,7 @@ def test_a_sentence_is_asked_of_once_with_its_source_and_without_markup() -> Non
     )
 
 
-async def written_from(run: Run, found: Found) -> None:
+async def written_from(run: Run, found: Findings) -> None:
     """A run whose draft is in words of its own, so that a judge could be asked of it."""
 
     async def quote(prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:

@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.domain.answers import Draft, DraftSentence, Likeness, PreparedSynthesis, Quote, Readings
-from citewell.domain.runs import ModelUse
-from citewell.domain.topics import TopicBrief
-from citewell.flows.found import Found
+from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
+from citewell.check.verdict import Draft, DraftSentence
+from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, inspect, judged, search
 from citewell.flows.outside import Outside
 from citewell.flows.play import Flow
 from citewell.flows.profiles import PROFILES
-from citewell.flows.write import Form, answer, answer_form
+from citewell.flows.write import WritingForm, answer, answer_form
 from citewell.runs.journal import FINISH_GRACE_SECONDS, Run
+from citewell.runs.run import ModelUse
+from citewell.search.topics import TopicBrief
 from runner.plays import HASH, Playing, found, pack, request, row, verification
 
 FOUND = found(row("note:a", "lamp", "lit"), row("note:b", "lamp"))
@@ -88,7 +89,7 @@ def test_no_evidence_is_judged_without_inspection_searched_once_more_and_refused
     assert (playing.run.stop_reason, playing.result.answer_status) == ("no_evidence", "no_evidence")
 
 
-async def checked_by_ones_own(run: Run, found: Found) -> None:
+async def checked_by_ones_own(run: Run, found: Findings) -> None:
     """The flow with a verifier of the user's own, so that a test can say what it says."""
     await search(run, found, first_plan(run))
     await inspect(run, found)
@@ -169,7 +170,7 @@ def test_a_stage_that_takes_too_long_loses_what_is_under_way_in_it() -> None:
 
 
 def test_what_is_cited_without_having_been_found_fails_the_run() -> None:
-    async def stray(run: Run, found: Found) -> None:
+    async def stray(run: Run, found: Findings) -> None:
         found.plan = first_plan(run)
         found.pack = pack(row("note:elsewhere", "lamp", "lit"))
         await answer(run, found)
@@ -228,7 +229,7 @@ def test_a_failed_retry_and_a_failed_expansion_are_only_losses() -> None:
 
 
 def test_a_run_cannot_go_on_for_ever() -> None:
-    async def for_ever(run: Run, found: Found) -> None:
+    async def for_ever(run: Run, found: Findings) -> None:
         while True:
             await run.io(Outside.keep_texts, ())
 
@@ -255,14 +256,14 @@ def test_a_draft_is_quoted_from_where_no_model_is_asked() -> None:
     """The words of a form of its own are what is checked and shown."""
     quoted: list[PreparedSynthesis] = []
 
-    async def in_ones_own_words(run: Run, found: Found) -> None:
+    async def in_ones_own_words(run: Run, found: Findings) -> None:
         async def quote(prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:
             quoted.append(prepared)
             exact = Quote("note:a", HASH, 0, 25, "The lamp was lit by Pell.")
             return Draft((DraftSentence(exact.text, "claim", (exact,)),), refused=False)
 
         await search(run, found, first_plan(run))
-        form: Form = replace(answer_form(run, found), quote=quote)
+        form: WritingForm = replace(answer_form(run, found), quote=quote)
         await answer(run, found, form)
 
     playing = play(flow=in_ones_own_words).gives("retrieve", FOUND).gives("keep_texts", ())

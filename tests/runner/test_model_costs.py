@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.domain.chat import ChatMessage, ChatRequest
-from citewell.domain.errors import BadInput
-from citewell.domain.runs import ModelUse, Spend
 from citewell.engine import Citewell
+from citewell.errors import BadInput
 from citewell.flows.found import affordable, lost_call, spent
+from citewell.models.messages import ChatRequest, PromptMessage
+from citewell.runs.run import ModelUse, Spend
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
@@ -115,7 +115,7 @@ class TestTokens:
         assert result.metrics.tokens <= tokens + 320
 
     def test_a_call_that_was_given_up_counts_as_if_it_had_used_everything(self) -> None:
-        request = ChatRequest("write", "openai:test", (ChatMessage("user", "x" * 300),), 500, 10.0)
+        request = ChatRequest("write", "openai:test", (PromptMessage("user", "x" * 300),), 500, 10.0)
         use = ModelUse("openai:test", max_tokens=1_000)
         assert affordable(request, Spend(), use) == request
         call, most = lost_call(request, use)
@@ -127,7 +127,7 @@ class TestTokens:
         assert affordable(request, spent(spend, call, 608), use) is None
 
     def test_what_calls_under_way_may_use_is_reserved(self) -> None:
-        request = ChatRequest("write", "openai:test", (ChatMessage("user", "x" * 300),), 500, 10.0)
+        request = ChatRequest("write", "openai:test", (PromptMessage("user", "x" * 300),), 500, 10.0)
         use = ModelUse("openai:test", max_tokens=1_000)
         assert affordable(request, Spend(), use, [request, request]) is None
 

@@ -7,13 +7,13 @@ import json
 
 import pytest
 
-from citewell.domain.errors import BadInput
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.errors import BadInput
 from citewell.flows.play import begin
+from citewell.runs.log import RunLog
 from citewell.runs.records import replay
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
-from citewell.store.log import RunLog
 from runner.scripted_runs import (
     GOOD,
     QUESTION,

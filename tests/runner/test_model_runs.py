@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.domain.errors import CitewellError
 from citewell.engine import Citewell
+from citewell.errors import CitewellError
 from citewell.settings import Settings
 from conftest import sqlite_runs
 from runner.scripted_runs import (

@@ -9,12 +9,12 @@ from threading import Thread
 
 import pytest
 
-from citewell.corpus.store.sqlite import SqliteCorpus
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.results import MissingDocument
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.runs.run import RunResult
+from citewell.search.lookup import MissingDocument
 from citewell.settings import Settings
+from citewell.store.corpus import SqliteCorpus
+from citewell.store.port import CorpusStore
 from conftest import SteadyClock, Write, add
 
 NOTES: dict[str, str | bytes] = {

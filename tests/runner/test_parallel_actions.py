@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.events import ActionAbandoned, ActionIntended, RunEvent
-from citewell.domain.runs import Control, RunResult, StageSeconds
-from citewell.flows.found import Found
+from citewell.flows.found import Findings
 from citewell.flows.outside import Outside
+from citewell.runs.events import ActionAbandoned, ActionIntended, RunEvent
 from citewell.runs.journal import Call, Failed, Run
+from citewell.runs.run import Control, RunResult, StageSeconds
 from conftest import add
 from runner.fan_out import QUESTION, WIDTH, FanOut, Held, WatchedEngine, open_fan_out, write_keepers
 
@@ -141,7 +141,7 @@ def test_an_engine_that_closes_while_eight_are_under_way_leaves_the_run_to_be_re
 class TwoStages(FanOut):
     """Rows are inspected while the links of one are followed."""
 
-    def fan(self, run: Run, found: Found, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
+    def fan(self, run: Run, found: Findings, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
         return [*super().fan(run, found, keys), self._follow(run, keys[0])]
 
     async def _follow(self, run: Run, key: str) -> None:
@@ -184,7 +184,7 @@ async def first(engine: WatchedEngine, run_id: str, kind: str) -> RunEvent:
 class Twice(FanOut):
     """The first row is inspected twice at the same time, with another one between."""
 
-    def fan(self, run: Run, found: Found, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
+    def fan(self, run: Run, found: Findings, keys: tuple[str, ...]) -> list[Coroutine[Any, Any, None]]:
         return [self.inspect(run, found, key) for key in (keys[0], keys[1], keys[0])]
 
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.chat import ChatMessage, ChatRequest
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
-from citewell.flows.found import Found, ask, fitted
+from citewell.flows.found import Findings, ask, fitted
 from citewell.flows.local import first_plan, first_search
 from citewell.flows.write import answer
-from citewell.models.tokens import FRAME_TOKENS, estimate_tokens
+from citewell.models.messages import FRAME_TOKENS, ChatRequest, PromptMessage, estimate_tokens
 from citewell.runs.journal import Run
 from citewell.settings import Settings
+from citewell.store.port import AddReport
 from runner.test_runs import NOTES
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -29,7 +28,7 @@ PROMPTS = ("Which other words name a lamp?", "Which people light lamps?")
 WANTED_TOKENS = 1_000
 
 
-async def two_calls(run: Run, found: Found) -> None:
+async def two_calls(run: Run, found: Findings) -> None:
     """Two calls of a model at once before anything is searched."""
     found.plan = first_plan(run)
     await run.all(*(ask_within(run, found, prompt) for prompt in PROMPTS))
@@ -37,9 +36,9 @@ async def two_calls(run: Run, found: Found) -> None:
     await answer(run, found)
 
 
-async def ask_within(run: Run, found: Found, prompt: str) -> None:
+async def ask_within(run: Run, found: Findings, prompt: str) -> None:
     planner = run.request.models.planner
-    wanted = ChatRequest("plan", planner, (ChatMessage("user", prompt),), WANTED_TOKENS, 20.0)
+    wanted = ChatRequest("plan", planner, (PromptMessage("user", prompt),), WANTED_TOKENS, 20.0)
     request = fitted(run, found, wanted)
     if request is not None:
         await ask(run, found, request)

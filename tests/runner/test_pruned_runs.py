@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.errors import CitewellError
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.errors import CitewellError
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from conftest import add, sqlite_runs
 from durability.programs import command, start_script

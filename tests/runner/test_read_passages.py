@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings
-from citewell.domain.lanes import SemanticUse
-from citewell.domain.runs import RunResult
+from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings
+from citewell.check.verdict import Draft
 from citewell.engine import Citewell
-from citewell.flows.found import Found
+from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
-from citewell.flows.outside import Compared
+from citewell.flows.outside import Similarities
 from citewell.flows.write import answer, answer_form
 from citewell.runs.journal import Run
+from citewell.runs.run import RunResult
+from citewell.search.lanes import SemanticUse
 from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from runner.plays import Playing, found, request, row
@@ -87,7 +88,7 @@ class Watched:
         rows = (row(f"note:{n}", "lamp", "lit", text=f"The lamp {n} was lit by Pell.") for n in range(20))
         self.playing.gives("retrieve", found(*rows))
 
-    async def _flow(self, run: Run, found: Found) -> None:
+    async def _flow(self, run: Run, found: Findings) -> None:
         form = answer_form(run, found)
 
         async def quote(prepared: PreparedSynthesis, likeness: Likeness, readings: Readings) -> Draft:
@@ -111,7 +112,7 @@ def test_passages_are_compared_by_meaning_first_and_then_read() -> None:
     assert run.playing.open == ["compare"]
     compared = run.playing.call("compare").arguments["texts"]
     near = tuple(0.5 for _ in compared)
-    run.playing.gives("compare", Compared(near))
+    run.playing.gives("compare", Similarities(near))
     assert run.playing.open == ["read_answers"]
     read = run.playing.call("read_answers").arguments["texts"]
     answers = tuple(0.25 for _ in read)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.library import AddReport
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
+from citewell.store.port import AddReport
 from runner.scripted_runs import displayed
 from runner.test_runs import NOTES, collect
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from citewell.domain.errors import BadInput, Interrupted, NotFound
-from citewell.domain.events import Entry
-from citewell.domain.runs import Control
 from citewell.engine import Citewell
-from citewell.runs.watch import RunPoller
-from citewell.store.leases import this_process
-from citewell.store.runs import RunMark
+from citewell.errors import BadInput, Interrupted, NotFound
+from citewell.runs.events import Entry
+from citewell.runs.log import this_process
+from citewell.runs.poller import RunPoller
+from citewell.runs.run import Control
+from citewell.runs.store import RunMark
 from runner.test_runs import NOTES, ask, held, stored_copy
 
 __all__ = ["NOTES"]

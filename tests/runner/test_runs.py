@@ -16,21 +16,20 @@ from typing import Any
 
 import pytest
 
-from citewell.database.sqlite import connect
-from citewell.domain.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
-from citewell.domain.events import Entry, RunEvent, RunResumed
-from citewell.domain.library import AddReport
-from citewell.domain.ports import Clock
-from citewell.domain.runs import RunRequest, RunResult, RunSummary
+from citewell.clock import Clock
 from citewell.engine import Citewell
+from citewell.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
 from citewell.flows.play import Display, begin
+from citewell.runs.events import Entry, RunEvent, RunResumed
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import Call
+from citewell.runs.log import RunLog, new_token, this_process
 from citewell.runs.records import finish_entry, opening_entry, replay
+from citewell.runs.run import RunRequest, RunResult, RunSummary
+from citewell.runs.store import RunStore, SqliteRuns
 from citewell.settings import Settings
-from citewell.store.leases import new_token, this_process
-from citewell.store.log import RunLog
-from citewell.store.runs import RunStore, SqliteRuns
+from citewell.store.port import AddReport
+from citewell.store.sqlite import connect
 from citewell.version import __version__
 from conftest import sqlite_runs
 from runner.plays import request

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.chat import Price
-from citewell.domain.errors import BadInput, Conflict, NotFound
-from citewell.domain.runs import ModelUse
-from citewell.domain.summaries import SummaryReport
 from citewell.engine import Citewell
+from citewell.errors import BadInput, Conflict, NotFound
 from citewell.flows.summaries import SummaryModel, summarize_documents
+from citewell.models.messages import Price
+from citewell.runs.run import ModelUse
 from citewell.settings import Settings
+from citewell.store.port import SummaryReport
 from conftest import SteadyClock, Write, add
 from runner.test_runs import ask
 from support.model_script import ModelRequest, Reply, Script, fails, says

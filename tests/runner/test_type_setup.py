@@ -10,9 +10,9 @@ import pytest
 _PROGRAM = """
 import sys, threading
 import msgspec
-from citewell.domain.events import DECODED_TYPES
-from citewell.domain.runs import RunResult
-from citewell.domain.type_setup import learn_types
+from citewell.runs.events import DECODED_TYPES
+from citewell.runs.run import RunResult
+from citewell.wire import learn_types
 
 sys.setswitchinterval(1e-6)
 forms = (*DECODED_TYPES, RunResult)

@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from citewell.surfaces.web.page import is_built
+from citewell.page.site import is_built
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"

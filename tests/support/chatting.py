@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.chat import ChatFailed, ChatMessage, ChatReply, ChatRequest
 from citewell.models.chat import open_chat
-from citewell.models.retrying import Pace
+from citewell.models.faults import Pace
+from citewell.models.messages import ChatFailed, ChatReply, ChatRequest, PromptMessage
 from citewell.settings import Settings
 
 KEY = "key-of-the-test-5c3b"
@@ -55,7 +55,7 @@ def ask(
     """One call of the model at this address."""
     settings = Settings(data_dir=Path("unused"), model_base_url=url, model_api_key=key)
     wanted = {"max_output_tokens": 50, "timeout_seconds": 20.0, **request}
-    messages = (ChatMessage("system", "Be brief."), ChatMessage("user", "What is a tide?"))
+    messages = (PromptMessage("system", "Be brief."), PromptMessage("user", "What is a tide?"))
     chat = open_chat(settings, naps.pace() if naps else Pace(), idle)
     heard = on_text or ((lambda _: None) if is_streamed else None)
     return asyncio.run(chat.chat(ChatRequest("write", model, messages, **wanted), heard))

@@ -6,7 +6,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-from citewell.database.sqlite import connect, fetch_rows
+from citewell.store.sqlite import connect, fetch_rows
 
 
 class StoredRun:

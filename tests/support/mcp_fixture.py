@@ -21,10 +21,10 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from citewell import Citewell
-from citewell.surfaces.api.app import MountedApp
-from citewell.surfaces.api.security import Gatekeeper
-from citewell.surfaces.api.server import serve
-from citewell.surfaces.mcp.http import over_http
+from citewell.api.app import MountedApp
+from citewell.api.security import Gatekeeper
+from citewell.api.server import serve
+from citewell.mcp.http import over_http
 
 Context = ServerRequestContext[Any, Any]
 Call = Callable[[Context, dict[str, Any]], Awaitable[list[Any]]]

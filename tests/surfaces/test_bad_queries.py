@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from citewell.database.sqlite import connect
-from citewell.domain.queries import Filters
+from citewell.cli.main import run
 from citewell.engine import Citewell
 from citewell.settings import Settings
-from citewell.surfaces.cli.main import run
+from citewell.store.port import Filters
+from citewell.store.sqlite import connect
 from conftest import Write
 from toy_embedder import WordEmbedder
 

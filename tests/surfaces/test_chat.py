@@ -15,8 +15,8 @@ import jsonschema
 import pytest
 
 from citewell import Citewell
-from citewell.surfaces.cli import chat_state
-from citewell.surfaces.schemas import json_schema
+from citewell.cli import chat
+from citewell.schemas import json_schema
 from runner.scripted_runs import mark
 from support.model_script import ModelRequest, Reply, says, stalls
 from support.model_server import ScriptedModelServer
@@ -279,7 +279,7 @@ def test_tab_completes_commands(program: Program) -> None:
 
 
 def test_the_example_of_what_a_conversation_remembers_is_true() -> None:
-    assert doctest.testmod(chat_state).failed == 0
+    assert doctest.testmod(chat).failed == 0
 
 
 def test_an_empty_corpus_is_told_what_to_do(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.database.sqlite import connect
 from citewell.parts import SystemClock
-from citewell.store.runs import SqliteRuns
-from citewell.surfaces.schemas import SCHEMA_NAMES, json_schema
+from citewell.runs.store import SqliteRuns
+from citewell.schemas import SCHEMA_NAMES, json_schema
+from citewell.store.sqlite import connect
 from readers.pdf_bytes import pdf_bytes
 
 pytestmark = pytest.mark.slow

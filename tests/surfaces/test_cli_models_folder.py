@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from citewell.models.catalogue import CatalogueModel, catalogue
-from citewell.surfaces.cli.main import EXIT_NOT_FOUND, EXIT_UNAVAILABLE, run
+from citewell.cli.main import EXIT_NOT_FOUND, EXIT_UNAVAILABLE, run
+from citewell.models.download import CatalogueModel, catalogue
 from support.model_host import ModelHost
 from support.toy_models import write_judge
 

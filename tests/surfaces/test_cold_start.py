@@ -10,20 +10,27 @@ from pathlib import Path
 import click
 import pytest
 
+from citewell.cli import main
+from citewell.cli.main import cli
 from citewell.engine import Citewell
 from citewell.settings import Settings
-from citewell.surfaces.cli import main
-from citewell.surfaces.cli.main import cli
 
 # Libraries of models, servers, readers and other databases, and what of ours only runs, packs and answers need.
 _NEVER = (
     *("numpy", "onnxruntime", "tokenizers", "openai", "anthropic", "httpx", "httpx2"),
     *("mcp", "starlette", "fastapi", "uvicorn", "pydantic", "asyncio", "psycopg"),
     *("markdown_it", "lxml", "bs4", "trafilatura", "pypdfium2", "yaml", "rich", "dateparser"),
-    *("citewell.models", "citewell.web", "citewell.readers", "citewell.recording", "citewell.runs", "citewell.store"),
-    *("citewell.synthesis", "citewell.evidence", "citewell.notes", "citewell.reports", "citewell.evals"),
-    *("citewell.domain.answers", "citewell.domain.corpus_port", "citewell.packs.build", "citewell.packs.adjustments"),
-    *("citewell.text.masking", "citewell.surfaces.mcp", "citewell.surfaces.api"),
+    *(
+        "citewell.models.chat",
+        "citewell.models.onnx",
+        "citewell.web",
+        "citewell.readers",
+        "citewell.runs",
+        "citewell.ingest",
+    ),
+    *("citewell.answer", "citewell.check", "citewell.notes", "citewell.reports", "citewell.evals"),
+    *("citewell.search.pack", "citewell.flows"),
+    *("citewell.mcp", "citewell.api", "citewell.page"),
 )
 
 
@@ -42,7 +49,7 @@ def data(tmp_path: Path) -> Path:
 def loaded_by(*arguments: str) -> set[str]:
     """The modules that a process has imported when it has run a command."""
     program = (
-        "import json, sys; from citewell.surfaces.cli.main import run\n"
+        "import json, sys; from citewell.cli.main import run\n"
         f"assert run({[*arguments]}) == 0\n"
         "print(json.dumps([*sys.modules]), file=sys.stderr)"
     )

@@ -12,11 +12,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.domain.events import EVENT_KINDS, RunEvent
-from citewell.domain.library import AddReport
 from citewell.engine import Citewell
+from citewell.runs.events import EVENT_KINDS, RunEvent
+from citewell.schemas import json_schema
 from citewell.settings import Settings
-from citewell.surfaces.schemas import json_schema
+from citewell.store.port import AddReport
 from recording.test_earlier_versions import GOLDEN
 from runner.scripted_runs import GOOD, plans
 from runner.test_runs import NOTES, ask

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import inspect
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from citewell.surfaces.cli import layout
-from citewell.surfaces.cli.console import one_line, safe
-from citewell.surfaces.cli.layout import Piece, cells, plain, shortened, table, wrapped
-from citewell.surfaces.cli.quotes import quote_lines, shown_text
-from citewell.surfaces.cli.snippets import snippet
+from citewell.cli import console
+from citewell.cli.console import StyledText, cells, one_line, plain, safe, shortened, table, wrapped
+from citewell.cli.excerpts import quote_lines, shown_text, snippet
 
 
 def shown(quote: str, width: int = 60, bold: tuple[int, int] = (0, 0), header: str = "") -> list[str]:
@@ -23,13 +23,16 @@ def shown(quote: str, width: int = 60, bold: tuple[int, int] = (0, 0), header: s
 
 
 def test_the_worked_examples_hold() -> None:
-    assert doctest.testmod(layout).failed == 0
+    examples = re.sub(r"^# ?", "", inspect.getsource(console), flags=re.MULTILINE).partition("from __future__")[0::2]
+    parsed = doctest.DocTestParser().get_doctest("".join(examples), vars(console), "console", None, None)
+    assert parsed.examples
+    assert doctest.DocTestRunner().run(parsed).failed == 0
 
 
 @given(st.text(), st.integers(min_value=2, max_value=40))
 def test_no_line_is_wider_than_the_screen_and_no_word_is_lost(text: str, width: int) -> None:
     cleaned = " ".join(safe(text).split())
-    lines = [plain(line) for line in wrapped([Piece(cleaned)], width)]
+    lines = [plain(line) for line in wrapped([StyledText(cleaned)], width)]
     assert all(cells(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == cleaned.replace(" ", "")
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.errors import BadInput, WorkFailed
+from citewell.cli.main import run
 from citewell.engine import Citewell
+from citewell.errors import BadInput, WorkFailed
 from citewell.runs.records import RunRecords
 from citewell.settings import (
     Settings,
@@ -20,7 +21,6 @@ from citewell.settings import (
     unused_settings,
     view_settings,
 )
-from citewell.surfaces.cli.main import run
 from runner.test_runs import collect
 
 NOTES = {

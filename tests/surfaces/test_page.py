@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
+from citewell.cli.console import cells, safe
+from citewell.cli.main import cli, run
 from citewell.engine import Citewell
-from citewell.surfaces.cli.console import safe
-from citewell.surfaces.cli.layout import cells
-from citewell.surfaces.cli.main import cli, run
 
 NOTES: dict[str, str | bytes] = {
     "Lamp.md": (

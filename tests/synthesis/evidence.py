@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citewell.domain.answers import Draft, PreparedSource, PreparedSynthesis, Truncation, Verification
-from citewell.domain.documents import Span
-from citewell.domain.queries import Filters, Limits, QueryPlan
-from citewell.planning.chat_prompt import parse_chat_prompt
-from citewell.planning.strategy import plan_question
-from citewell.synthesis.extract import extract
-from citewell.synthesis.verify import verify
+from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Truncation
+from citewell.answer.quote import extract
+from citewell.check.verdict import Draft, Verification
+from citewell.check.verify import verify
+from citewell.search.conversation import parse_chat_prompt
+from citewell.search.plan import plan_question
+from citewell.search.query import Limits, QueryPlan
+from citewell.store.port import Filters
+from citewell.text.documents import Span
 
 
 def source(

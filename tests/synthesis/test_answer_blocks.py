@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from citewell.domain.answers import PreparedSource, Verification
-from citewell.domain.evidence import LIKELY, Context
+from citewell.answer.evidence import PreparedSource
+from citewell.check.verdict import Verification
+from citewell.search.rows import LIKELY, Context
 from synthesis.evidence import answer, check, lines, source
 
 

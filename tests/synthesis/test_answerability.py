@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from citewell.domain.evidence import Answerability
+from citewell.answer.evidence import prepare_synthesis
+from citewell.answer.quote import estimate, extract, with_estimate
 from citewell.flows.judge import judge
-from citewell.synthesis.answerability import estimate, with_estimate
-from citewell.synthesis.extract import extract
-from citewell.synthesis.packing import prepare_synthesis
+from citewell.search.rows import Answerability
 from runner.plays import pack, row
 
 QUESTION = "When was the Kirkhaven pier first surveyed?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.synthesis.checking.claim import check_text
-from citewell.synthesis.checking.rarity import NO_COUNTS
+from citewell.check.claim import check_text
+from citewell.check.tokens import NO_COUNTS
 
 RENT = "Rent is 700 euros, heating 90 euros."
 BOATS = "The Ada is 24 m long. The Bell is 18 m long."

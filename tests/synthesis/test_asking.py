@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.synthesis.asking import asked
+from citewell.answer.question import asked
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ import time
 
 import pytest
 
-from citewell.synthesis.checking.claim import Check, check_text
-from citewell.synthesis.checking.clauses import clauses_of
-from citewell.synthesis.checking.rarity import NO_COUNTS
-from citewell.synthesis.checking.tokens import read_sentences
+from citewell.check.claim import ClaimCheck, check_text, clauses_of
+from citewell.check.tokens import NO_COUNTS, read_sentences
 
 DEAL = (
     "Acme Corporation acquired Borealis Systems in March 2019 for $2.4 billion. The company employs 12,500 people in "
@@ -20,7 +18,7 @@ DEAL = (
 )
 
 
-def checked(claim: str, text: str = DEAL) -> Check:
+def checked(claim: str, text: str = DEAL) -> ClaimCheck:
     return check_text(claim, text, NO_COUNTS)
 
 

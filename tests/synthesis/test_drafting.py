@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.domain.answers import Draft, PreparedSynthesis
-from citewell.synthesis.drafting import declines, read_answer
-from citewell.synthesis.packing import prepare_synthesis
-from citewell.synthesis.shown_evidence import inert, render_source
-from citewell.synthesis.streaming import SentenceStream
+from citewell.answer.draft import SentenceStream, declines, read_answer
+from citewell.answer.evidence import PreparedSynthesis, inert, prepare_synthesis, render_source
+from citewell.check.verdict import Draft
 from runner.plays import pack, row
 from synthesis.evidence import plan, prepared, source
 

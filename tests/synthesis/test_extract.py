@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.domain.answers import PreparedSource
-from citewell.synthesis.extract import extract
-from citewell.synthesis.likeness import texts_to_compare
+from citewell.answer.confidence import texts_to_compare
+from citewell.answer.evidence import PreparedSource
+from citewell.answer.quote import extract
 from synthesis.evidence import answer, lines, plan, prepared, source
 
 LIGHT = source(

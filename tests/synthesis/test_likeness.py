@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from citewell.domain.answers import Draft, Likeness
-from citewell.synthesis.extract import extract
-from citewell.synthesis.likeness import MAX_BLOCKS, MAX_PASSAGES, texts_to_compare
+from citewell.answer.confidence import MAX_BLOCKS, MAX_PASSAGES, texts_to_compare
+from citewell.answer.evidence import Likeness
+from citewell.answer.quote import extract
+from citewell.check.verdict import Draft
 from synthesis.evidence import plan, prepared, source
 
 QUESTION = "Which doctor do I go to?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from citewell.domain.queries import QueryPlan, Variant
-from citewell.synthesis.meant import as_meant, read_as
+from citewell.answer.evidence import as_meant, read_as
+from citewell.search.query import QueryPlan, Variant
 from synthesis.evidence import plan
 
 

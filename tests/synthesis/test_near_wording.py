@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from citewell.evals.verifier_bench import measure_verifier, read_pairs
+from citewell.evals.verifier import measure_verifier, read_pairs
 
 NEAR = Path(__file__).parents[2] / "evals" / "claims" / "near_wording.jsonl"
 

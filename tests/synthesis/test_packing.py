@@ -8,12 +8,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import EvidenceReserves
-from citewell.domain.topics import TopicBrief
+from citewell.answer.evidence import EvidenceReserves, prepare_synthesis
 from citewell.runs.journal import digest
-from citewell.synthesis.packing import prepare_synthesis
+from citewell.search.pack import ResearchPack
+from citewell.search.rows import EvidenceRow
+from citewell.search.topics import TopicBrief
 from runner.plays import pack, row
 
 DEFAULT = EvidenceReserves()

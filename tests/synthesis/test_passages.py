@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.synthesis.instructions import is_instruction
-from citewell.synthesis.markup import readable
-from citewell.synthesis.near_duplicates import are_copies, shingles
-from citewell.synthesis.passages import passages_of
+from citewell.answer.passages import are_copies, is_instruction, passages_of, readable, shingles
 from synthesis.evidence import source
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.synthesis.lexicon.related_words import excluding_words, same_root_words
+from citewell.answer.question import excluding_words, same_root_words
 from citewell.text.words import stem
 
 

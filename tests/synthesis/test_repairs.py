@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from citewell.domain.answers import Draft, DraftSentence, PreparedSource, Quote
-from citewell.synthesis.passages import quote_at
+from citewell.answer.evidence import PreparedSource, Quote
+from citewell.answer.passages import quote_at
+from citewell.check.verdict import Draft, DraftSentence
 from synthesis.evidence import answer, check, source
 
 QUESTION = "When was the Harbour Light first lit?"

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.domain.evidence import LIKELY
+from citewell.answer.evidence import prepare_synthesis
+from citewell.answer.quote import extract
 from citewell.flows.judge import judge
-from citewell.synthesis.extract import extract
-from citewell.synthesis.packing import prepare_synthesis
+from citewell.search.rows import LIKELY
 from runner.plays import pack, row
 from synthesis.evidence import answer, check, lines, source
 

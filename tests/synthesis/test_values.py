@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.synthesis.values import dates_in, denials_in, quantities_in
+from citewell.answer.values import dates_in, denials_in, quantities_in
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.domain.answers import CheckedSentence, Draft, DraftSentence, PreparedSource, Quote
-from citewell.synthesis.passages import quote_at
+from citewell.answer.evidence import PreparedSource, Quote
+from citewell.answer.passages import quote_at
+from citewell.check.verdict import CheckedSentence, Draft, DraftSentence
 from synthesis.evidence import answer, check, source
 
 QUESTION = "When was the Harbour Light first lit?"

@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.domain.documents import Section
 from citewell.text.canonical import canonicalize
-from citewell.text.chunking import MAX_CHARS, chunk_document
+from citewell.text.chunks import MAX_CHARS, chunk_document
+from citewell.text.documents import Section
 
 BLOCK = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=80),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.text.folding import fold, folded_text
+from citewell.text.canonical import fold, folded_text
 
 TEXT = st.text(st.characters(codec="utf-8"))
 

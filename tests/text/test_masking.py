@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.text.masking import MASK, MaskedStream, Masker
+from citewell.text.secrets import MASK, MaskedStream, Masker
 
 KEY = "sk-live/Ünï+42=Q"
 PHRASE = "correct horse battery"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from citewell.cli.main import cli
 from citewell.engine import Citewell
-from citewell.planning.normalizer import normalize
-from citewell.surfaces.cli.main import cli
-from citewell.text.language import LANGUAGE_NAMES
-from citewell.text.question_language import function_words, question_language
+from citewell.search.query import normalize
+from citewell.text.languages import LANGUAGE_NAMES, function_words, question_language
 from conftest import Write, add
 from synthesis.evidence import answer, source
 

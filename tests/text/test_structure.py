@@ -7,9 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.text.properties import properties_of
-from citewell.text.sentences import sentences
-from citewell.text.structure import blocks_of, headings_above
+from citewell.text.blocks import blocks_of, headings_above
+from citewell.text.sentences import properties_of, sentences
 
 NOTE = """---
 title: Leave

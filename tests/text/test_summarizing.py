@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.text.summarizing import CHUNK_CHARS, WHOLE_CHARS, extractive_summary
+from citewell.text.summary import CHUNK_CHARS, WHOLE_CHARS, extractive_summary
 
 LAMP = """# Lamp
 

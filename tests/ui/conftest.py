@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from citewell import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
 from support.browser import PATIENCE_MS, ROOT, opened, running_browser
 from support.http_server import RunningServer, running_server
 from support.model_script import ModelRequest, Reply, says

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from citewell import Citewell
-from citewell.surfaces.api.security import HEADERS
+from citewell.api.security import HEADERS
 from support.browser import PHONE, ask, last_turn, opened, overflow, sticking_out, wait_status
 from support.http_server import RunningServer, running_server
 

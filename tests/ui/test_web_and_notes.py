@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from citewell import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
 from support.browser import ask, last_turn, opened, overflow, wait_status
 from support.http_server import RunningServer, running_server
 from support.origin import Origin

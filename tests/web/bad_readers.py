@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from citewell.readers.pages import PageBytes, PageText, read_page
+from citewell.readers.pages import PageBytes, PageDocument, read_page
 from citewell.readers.process_pool import Allowance
 
 
@@ -12,7 +12,7 @@ def short(page: PageBytes, held: int | None) -> Allowance:
     return Allowance(0.5 if page.data == b"hang" else 20.0)
 
 
-def misbehave(page: PageBytes) -> PageText:
+def misbehave(page: PageBytes) -> PageDocument:
     while page.data == b"hang":
         pass
     if page.data == b"crash":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from citewell.domain.web import PaperFacts, SearchHit
+from citewell.web.facts import PaperFacts, SearchHit
 from support.origin import Page
 
 

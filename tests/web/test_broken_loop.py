@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
 from citewell.flows.pages import PageStore
+from citewell.runs.run import RunResult
+from citewell.search.pack import ResearchPack
+from citewell.search.query import QueryPlan
 from citewell.settings import Settings
 from web.loopback_internet import Internet, loopback_internet
 

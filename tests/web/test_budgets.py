@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
-from citewell.domain.web import WebUse
 from citewell.engine import Citewell
 from citewell.flows.gather import Gather
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
+from citewell.web.facts import WebUse
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from support.origin import Page, endless, send
@@ -372,7 +372,7 @@ def test_a_run_killed_in_the_middle_resumes_without_fetching_again(internet: Int
 
 def _resumed(engine: Citewell, run_id: str) -> None:
     """Go on with a run whose owner is dead: its lease has to run out first, unless the owner is seen to be gone."""
-    from citewell.domain.errors import Held
+    from citewell.errors import Held
 
     clock = threading.Event()
     for _ in range(120):

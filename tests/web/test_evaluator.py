@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
 from citewell.flows.web import families_of, read_advice
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

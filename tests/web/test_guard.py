@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from citewell.web.guard import Fetched, FetchFailed, Guard, Wanted, resolve
+from citewell.web.guard import FetchFailed, FetchReply, FetchRequest, Guard, resolve
 from support.origin import Names, Origin, Page, dripping, endless, raw, redirect
 
 PUBLIC = "93.184.216.34"
@@ -30,8 +30,8 @@ def site() -> Iterator[Origin]:
         yield origin
 
 
-def get(guard: Guard, url: str, **options: object) -> Fetched:
-    wanted = Wanted(url, **{"seconds": 5.0, "max_bytes": 100_000, **options})  # type: ignore[arg-type]
+def get(guard: Guard, url: str, **options: object) -> FetchReply:
+    wanted = FetchRequest(url, **{"seconds": 5.0, "max_bytes": 100_000, **options})  # type: ignore[arg-type]
     return asyncio.run(guard.fetch(wanted))
 
 
@@ -116,7 +116,7 @@ def test_refresh_in_a_header_or_a_page_is_not_followed(site: Origin, canary: Ori
 
 @pytest.mark.attack("S5")
 def test_https_is_never_left_for_http() -> None:
-    from citewell.text.places import place_of
+    from citewell.text.urls import place_of
     from citewell.web.guard import _next
 
     secure = place_of("https://site.test/")
@@ -390,7 +390,7 @@ def test_cancelling_closes_the_connection(site: Origin) -> None:
     guard = out_there(site, "site.test")
 
     async def scenario() -> None:
-        task = asyncio.ensure_future(guard.fetch(Wanted(f"http://site.test:{site.port}/drip", 60, 10_000_000)))
+        task = asyncio.ensure_future(guard.fetch(FetchRequest(f"http://site.test:{site.port}/drip", 60, 10_000_000)))
         await asyncio.sleep(0.2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

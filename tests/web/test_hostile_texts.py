@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
+from citewell.answer.passages import injections_in, oddities_of
 from citewell.engine import Citewell
-from citewell.evidence.copies import sketch
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
-from citewell.synthesis.injections import injections_in, oddities_of
+from citewell.web.credibility import sketch
 from corpus.hostile_files import NAUGHTY, REPEATED
 from support.origin import Page
 from support.postgres import Postgres

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.web import FetchProblem
-from citewell.readers.pages import PageBytes, PageText, page_allowance
+from citewell.readers.pages import PageBytes, PageDocument, page_allowance
 from citewell.readers.process_pool import ReaderLost, WarmReaders, Work
+from citewell.web.facts import FetchProblem
+from citewell.web.fetch import PageReader, ReadPage, page_readers
 from citewell.web.guard import FetchFailed, Guard
-from citewell.web.pages import PageReader, ReadPage, page_readers
 from corpus.hostile_files import BILLION, OUTSIDE, REPEATED, double_flate, kids_cycle, many_pages, nested_forms
 from readers.pdf_bytes import pdf_bytes
 from support.origin import Names, Origin, Page
@@ -21,7 +21,7 @@ from web.bad_readers import misbehave, short
 
 
 @pytest.fixture(scope="module")
-def readers() -> Iterator[WarmReaders[PageBytes, PageText]]:
+def readers() -> Iterator[WarmReaders[PageBytes, PageDocument]]:
     opened = page_readers(1)
     yield opened
     opened.close()
@@ -166,7 +166,7 @@ def test_100_kb_of_one_sign_is_read_in_time(kind: str, site: Origin, readers: An
 
 
 def test_a_reader_that_hangs_or_crashes_is_replaced() -> None:
-    warm = WarmReaders(Work(misbehave, PageText, short), 1)
+    warm = WarmReaders(Work(misbehave, PageDocument, short), 1)
     try:
         for bad in (b"hang", b"crash"):
             with pytest.raises(ReaderLost):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
-from citewell.domain.web import PaperFacts
 from citewell.engine import Citewell
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
+from citewell.web.facts import PaperFacts
 from support.origin import Names, Origin, Page
 from web.loopback_internet import article
 
@@ -96,7 +96,7 @@ def test_a_retracted_paper_is_said_to_be_retracted(page: Page | None, tmp_path: 
 def test_one_that_is_cited_all_the_same_is_marked_in_exports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from citewell.surfaces.cli.answers import print_answer
+    from citewell.cli.answers import print_answer
 
     with asked(tmp_path, is_retracted=True) as (engine, _, url):
         pinned = (url,)

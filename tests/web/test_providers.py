@@ -11,14 +11,12 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.errors import BadInput, Unavailable
-from citewell.domain.web import SearchHit
+from citewell.errors import BadInput, Unavailable
 from citewell.settings import Settings
+from citewell.web.facts import SearchHit
 from citewell.web.guard import FetchFailed, Guard
-from citewell.web.providers.contract import Access
-from citewell.web.providers.registry import PROVIDERS, Enabled, enabled, enabled_names
-from citewell.web.replies import reply_readers
-from citewell.web.searching import Found, SiteRules, WebSearcher
+from citewell.web.providers import PROVIDERS, Access, EnabledProvider, enabled, enabled_names
+from citewell.web.search import SearchReply, SiteRules, WebSearcher, reply_readers
 from conftest import SteadyClock
 from support.origin import Origin, Page, redirect
 from web.provider_replies import SPOKEN, Spoken
@@ -46,14 +44,14 @@ def settings_for(name: str, url: str, **more: Any) -> Settings:
     return Settings(data_dir=Path("unused"), **{"search": name, f"{setting}_url": url, **keys, **more})
 
 
-def on(name: str, host: Origin) -> Enabled:
+def on(name: str, host: Origin) -> EnabledProvider:
     (one,) = enabled(settings_for(name, host.url))
     return one
 
 
 def search(
-    at: Enabled, query: str = "how to dry kelp", rules: SiteRules | None = None, waits: Waits | None = None
-) -> Found:
+    at: EnabledProvider, query: str = "how to dry kelp", rules: SiteRules | None = None, waits: Waits | None = None
+) -> SearchReply:
     searcher = WebSearcher(Guard(), SteadyClock(), waits or Waits())
     return asyncio.run(searcher.search(at, query, 5, 5.0, rules or SiteRules()))
 
@@ -143,7 +141,7 @@ def test_our_own_rules_hold_over_what_a_provider_returns(host: Origin) -> None:
 def test_a_provider_is_left_the_time_it_asks_for_between_requests() -> None:
     waits = Waits()
     searcher = WebSearcher(Guard(), SteadyClock(), waits)
-    public = Enabled(PROVIDERS["arxiv"], Access("https://x"))
+    public = EnabledProvider(PROVIDERS["arxiv"], Access("https://x"))
 
     async def turns() -> None:
         for _ in range(3):

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
-from citewell.domain.web import WebReport
 from citewell.engine import Citewell
 from citewell.flows.play import egress_of
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
+from citewell.web.facts import WebReport
 from support.origin import Page
 from web.loopback_internet import Internet, loopback_internet
 
@@ -303,7 +303,7 @@ class TestWithoutAWeb:
         assert "no_search_provider" in result.warnings
 
     def test_an_unknown_provider_is_refused_before_anything_starts(self, tmp_path: Path) -> None:
-        from citewell.domain.errors import BadInput
+        from citewell.errors import BadInput
 
         engine = Citewell(Settings(data_dir=tmp_path / "data", search="altavista"))
         with pytest.raises(BadInput, match="altavista"):
@@ -321,7 +321,7 @@ class TestWithoutAWeb:
         assert result.status == "done"
 
     def test_nothing_at_all_is_said_too(self, opened: OpenEngine, capsys: pytest.CaptureFixture[str]) -> None:
-        from citewell.surfaces.cli.answers import print_answer
+        from citewell.cli.answers import print_answer
 
         result = ask(opened(searxng_url="http://127.0.0.1:9"), LIT)
         assert result.answer.startswith("Neither what you saved nor what was found on the web answers this directly.")

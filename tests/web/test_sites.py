@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from citewell.domain.runs import RunResult
 from citewell.engine import Citewell
+from citewell.runs.run import RunResult
 from citewell.settings import Settings
-from citewell.web.searching import SiteRules
+from citewell.web.search import SiteRules
 from support.origin import redirect
 from web.loopback_internet import Internet, loopback_internet
 

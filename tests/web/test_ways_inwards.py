@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from citewell.domain.errors import CitewellError
-from citewell.domain.runs import Stage
 from citewell.engine import Citewell
+from citewell.errors import CitewellError
 from citewell.flows.outside import PageRead, WebSearched
 from citewell.runs.journal import Call, Failed
+from citewell.runs.run import Stage
 from citewell.settings import Settings
-from citewell.web.searching import SiteRules
+from citewell.web.search import SiteRules
 from readers.pdf_bytes import assemble, content, stream
 from support.mcp_client import talk
 from support.origin import Origin, Page

@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.domain.queries import Filters, Limits
-from citewell.domain.web import PageFacts, PaperFacts
-from citewell.evidence.copies import are_copies, likeness, sketch
-from citewell.evidence.credibility import credibility
+from citewell.answer.passages import injections_in, oddities_of
 from citewell.flows.pages import page_path
-from citewell.planning.chat_prompt import parse_chat_prompt
-from citewell.planning.strategy import plan_question
-from citewell.planning.web_queries import first_queries, gap_queries, intents_of, is_time_bound
-from citewell.synthesis.injections import injections_in, oddities_of
+from citewell.search.conversation import parse_chat_prompt
+from citewell.search.plan import first_queries, gap_queries, intents_of, is_time_bound, plan_question
+from citewell.search.query import Limits
+from citewell.store.port import Filters
 from citewell.text.urls import host_of, is_of_site, site_of
+from citewell.web.credibility import are_copies, credibility, likeness, sketch
+from citewell.web.facts import PageFacts, PaperFacts
 
 PAGE = PageFacts(
     *("web:online/a.example/b", "a.example/b.page", "https://a.example/b", "https://a.example/b", "A page"),
@@ -140,9 +139,10 @@ def test_hidden_characters_are_flagged() -> None:
 
 @pytest.mark.attack("P9")
 def test_a_fact_cited_to_a_source_that_lacks_it_is_flagged() -> None:
-    from citewell.domain.answers import Draft, DraftSentence, PreparedSource, PreparedSynthesis, Quote, Truncation
-    from citewell.domain.documents import Span
-    from citewell.synthesis.verify import verify
+    from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, Truncation
+    from citewell.check.verdict import Draft, DraftSentence
+    from citewell.check.verify import verify
+    from citewell.text.documents import Span
 
     text = "The Halvard light was first lit in 1871."
     source = PreparedSource(1, "web:online/a", "A", "web", "raw_source", text, Span("c", 0, len(text), "0" * 64))

@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from citewell.surfaces.api.app import OPERATIONS
-from citewell.surfaces.api.openapi import openapi_document
-from citewell.surfaces.event_schema import run_event_schema
+from citewell.api.app import OPERATIONS
+from citewell.api.openapi import openapi_document
+from citewell.schemas import run_event_schema
 
 
 def main(folder: Path) -> None:

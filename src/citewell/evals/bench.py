@@ -7,25 +7,482 @@ the clock, and for 100. Nothing of the user's own corpus is touched: the index l
 from __future__ import annotations
 
 import errno
+import hashlib
+import importlib
+import importlib.util
+import json
+import math
+import re
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, Literal, get_args
 
-from citewell.domain.benchmarks import BenchProgress, BenchReport, BenchRow
-from citewell.domain.errors import StoreFull
-from citewell.domain.library import AddReport, EncodeProgress
-from citewell.domain.results import SearchMode
+import apsw
+
 from citewell.engine import Citewell
-from citewell.evals.collections import JudgedCollection, load_collection, thinned, write_notes
-from citewell.evals.measures import mean, ndcg, percentile, recall, reciprocal_rank
-from citewell.evals.peers import PEERS, Search, missing_peers, reciprocal_rank_fusion
+from citewell.errors import BadInput, StoreFull, Unavailable
 from citewell.models.embeddings import OpenEmbedder
-from citewell.planning.normalizer import MAX_QUESTION_CHARS
+from citewell.search.lanes import EncodeProgress
+from citewell.search.lookup import SearchMode
+from citewell.search.query import MAX_QUESTION_CHARS
 from citewell.settings import Settings
+from citewell.store.port import AddReport
+from citewell.text.languages import stop_words
+
+# What `bench` reports: one row for each system and lane on each collection, all measured in one run.
+
+
+BenchStage = Literal["indexing", "encoding", "asking"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRow:
+    """One system on one collection. Measures at 10 come from a search for 10, those at 100 from a search for 100."""
+
+    name: str
+    system: str
+    mode: SearchMode
+    ndcg_10: float
+    recall_10: float
+    recall_100: float
+    mrr_10: float
+    p50_ms: float
+    p95_ms: float
+    docs: int
+    queries: int
+    index_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPeer:
+    """A peer that could not be measured, and how to get it."""
+
+    system: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerabilityRow:
+    """Questions of one collection asked of another, or of their own: how well what it answers is told from the rest.
+
+    AUROC is how often a question that is answered ranks above one that is not; 0.5 is chance.
+    """
+
+    corpus: str
+    questions: str
+    half: str
+    auroc: float
+    answerable: int
+    unanswerable: int
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    collections: tuple[BenchRow, ...]
+    missing_peers: tuple[MissingPeer, ...] = ()
+    warnings: tuple[str, ...] = ()
+    answerability: tuple[AnswerabilityRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BenchProgress:
+    """How far a benchmark has come on one collection."""
+
+    collection: str
+    system: str
+    stage: BenchStage
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierAuroc:
+    """How often a supported claim ranks above one of the other kind; None where the file has none of either."""
+
+    refuted: float | None
+    unsupported: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierReport:
+    """What `bench-verifier` reports. A catch is a claim labelled unsupported or refuted that was not let pass."""
+
+    n: int
+    supported: int
+    refuted: int
+    unsupported: int
+    precision: float
+    recall: float
+    f1: float
+    false_alarm_rate: float
+    auroc: VerifierAuroc
+    pairs_per_second: float
+    # For each label, how many claims got each verdict.
+    called: dict[str, dict[str, int]] = field(default_factory=dict)
+    # The judge whose opinion went into the verdicts; empty: rules alone.
+    judge: str = ""
+
+
+# Public test collections in BEIR layout: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
+#
+# A collection is held in memory as a whole, so its size is bounded; what is not as the layout says is refused by the
+# name of its file and line. Queries without a relevant document are left out, as the measures ask.
+
+
+MAX_DOCUMENTS = 2_000_000
+MAX_LINE_BYTES = 32_000_000
+_A_FOLDER = 1_000  # notes in one folder: very large ones are slow to list on some file systems
+_LAYOUT = ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv")
+_WANTED = f"A collection has {', '.join(_LAYOUT)}."
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionDocument:
+    doc_id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCollection:
+    """A collection with the queries that have judgements."""
+
+    name: str
+    documents: tuple[CollectionDocument, ...]
+    queries: dict[str, str]
+    judgements: dict[str, dict[str, int]]
+
+
+def is_collection(folder: Path) -> bool:
+    return (folder / "corpus.jsonl").is_file() and (folder / "qrels" / "test.tsv").is_file()
+
+
+def find_collections(folder: Path) -> list[Path]:
+    """The collections a user named: the folder itself, or every collection directly in it."""
+    if not folder.is_dir():
+        reason = "is not a folder" if folder.exists() else "does not exist"
+        raise BadInput(f"{folder} {reason}.", fix="Name the folder of a collection, or a folder of them.")
+    if any((folder / name).exists() for name in _LAYOUT):
+        return [folder]
+    try:
+        found = sorted(path for path in folder.iterdir() if is_collection(path))
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be read: {error.strerror}.", fix="Check its permissions.") from None
+    if not found:
+        raise BadInput(f"{folder} holds no collection.", fix=_WANTED)
+    return found
+
+
+def load_collection(folder: Path) -> JudgedCollection:
+    """Read a collection; queries without a relevant document are left out."""
+    missing = [name for name in _LAYOUT if not (folder / name).is_file()]
+    if missing:
+        raise BadInput(
+            f"{folder.name} has no {' and no '.join(missing)}.", fix=f"A collection has {', '.join(_LAYOUT)}."
+        )
+    judgements = _read_judgements(folder / "qrels" / "test.tsv")
+    queries = {query_id: text for query_id, _, text in _read_texts(folder / "queries.jsonl") if query_id in judgements}
+    if not queries:
+        raise BadInput(
+            f"{folder.name} has no query with a relevant document.",
+            fix="The first column of qrels/test.tsv names ids of queries.jsonl; the third is above 0 where relevant.",
+        )
+    documents = tuple(CollectionDocument(*fields) for fields in _read_texts(folder / "corpus.jsonl"))
+    if not documents:
+        raise BadInput(f"{folder.name}/corpus.jsonl is empty.", fix="It has one JSON object a line: _id, title, text.")
+    return JudgedCollection(folder.name, documents, queries, {key: judgements[key] for key in queries})
+
+
+def _read_judgements(path: Path) -> dict[str, dict[str, int]]:
+    judgements: dict[str, dict[str, int]] = {}
+    for number, line in _lines(path):
+        fields = line.split("\t")
+        if number == 1 and len(fields) >= 3 and not _is_grade(fields[2]):
+            continue  # the header
+        if len(fields) < 3 or not _is_grade(fields[2]):
+            raise _bad_line(path, number, "is not 'query-id, tab, corpus-id, tab, score'")
+        if int(fields[2]) > 0:
+            judgements.setdefault(fields[0], {})[fields[1]] = int(fields[2])
+    if not judgements:
+        raise BadInput(
+            f"{path.parent.parent.name}/qrels/test.tsv judges no document relevant.",
+            fix="It has one line a judgement: query-id, tab, corpus-id, tab, score.",
+        )
+    return judgements
+
+
+def _is_grade(field: str) -> bool:
+    digits = field.strip().removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 6
+
+
+def _read_texts(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The id, title and text of each line."""
+    for count, (number, line) in enumerate(_lines(path)):
+        entry = _object(path, number, line)
+        identifier, text = entry.get("_id"), entry.get("text")
+        title = entry.get("title") or ""
+        if isinstance(identifier, bool) or not isinstance(identifier, str | int) or identifier == "":
+            raise _bad_line(path, number, "has no '_id'")
+        if not isinstance(text, str) or not isinstance(title, str):
+            raise _bad_line(path, number, "has no 'text', or one that is not a string")
+        if count == MAX_DOCUMENTS:
+            raise BadInput(
+                f"{path.name} has more than {MAX_DOCUMENTS:,} lines, which is more than is measured in one run.",
+                fix="Measure a part of it.",
+            )
+        yield str(identifier), title, text
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise _bad_line(path, number, f"is not JSON: {error}") from None
+    except RecursionError:
+        raise _bad_line(path, number, "is nested too deeply") from None
+    if not isinstance(entry, dict):
+        raise _bad_line(path, number, "is not a JSON object")
+    return entry
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty, with their numbers; one of them at a time."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    raise _bad_line(path, number, f"is longer than {MAX_LINE_BYTES:,} bytes")
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError:
+                    raise _bad_line(path, number, "is not UTF-8") from None
+                if text.strip():
+                    yield number, text
+    except OSError as error:
+        raise BadInput(f"{path.name} cannot be read: {error.strerror}.", fix="Check its permissions.") from None
+
+
+def _bad_line(path: Path, number: int, what: str) -> BadInput:
+    return BadInput(f"{path.name} line {number} {what}.", fix="Fix or remove that line.")
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """Each line of a file of JSON objects."""
+    for number, line in _lines(path):
+        yield _object(path, number, line)
+
+
+def write_notes(collection: JudgedCollection, folder: Path) -> dict[str, str]:
+    """Write each document as a Markdown note; which document each file holds."""
+    names: dict[str, str] = {}
+    for number, document in enumerate(collection.documents):
+        name = f"{number // _A_FOLDER:04d}/{number:07d}.md"
+        if number % _A_FOLDER == 0:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        title = json.dumps(document.title or "untitled", ensure_ascii=False)
+        content = f"---\ntitle: {title}\n---\n{document.text}\n"
+        # A lone surrogate, which JSON can name, has no place in a file.
+        (folder / name).write_bytes(content.encode("utf-8", "replace"))
+        names[name] = document.doc_id
+    return names
+
+
+def thinned(collection: JudgedCollection, most: int) -> JudgedCollection:
+    """The same documents with at most so many queries, evenly drawn."""
+    ids = sorted(collection.queries)
+    kept = ids[:: max(1, -(-len(ids) // most))]
+    return replace(collection, queries={query_id: collection.queries[query_id] for query_id in kept})
+
+
+# Ranking measures, as the public benchmarks define them. Pure.
+
+
+def ndcg(ranking: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
+    """Normalised discounted cumulative gain: Σ grade / log2(rank + 1), against the best possible order."""
+    gain = sum(grades.get(doc_id, 0) / math.log2(rank + 2) for rank, doc_id in enumerate(ranking[:depth]))
+    best = sorted(grades.values(), reverse=True)[:depth]
+    ideal = sum(grade / math.log2(rank + 2) for rank, grade in enumerate(best))
+    return gain / ideal if ideal else 0.0
+
+
+def recall(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
+    """The share of relevant documents among the first `depth`."""
+    return len(set(ranking[:depth]) & grades.keys()) / len(grades) if grades else 0.0
+
+
+def reciprocal_rank(ranking: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
+    """One over the rank of the first relevant document."""
+    return next((1 / (rank + 1) for rank, doc_id in enumerate(ranking[:depth]) if doc_id in grades), 0.0)
+
+
+def auroc(yes: Sequence[float], no: Sequence[float]) -> float:
+    """How often something of the first kind ranks above something of the second; ties count half."""
+    if not yes or not no:
+        return 0.5
+    ranked = sorted([(value, 1) for value in yes] + [(value, 0) for value in no])
+    won, below, at = 0.0, 0, 0
+    while at < len(ranked):
+        end = at
+        while end < len(ranked) and ranked[end][0] == ranked[at][0]:
+            end += 1
+        ours = sum(kind for _, kind in ranked[at:end])
+        theirs = end - at - ours
+        won += ours * (below + theirs / 2)
+        below += theirs
+        at = end
+    return won / (len(yes) * len(no))
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share of the values lies (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, math.ceil(share * len(ordered)) - 1))] if ordered else 0.0
+
+
+# Peers: other search engines over the same documents, measured in the same run. Citewell runs without any of them.
+#
+# Each is set up the way its users would for English text, whole and in memory: that favours the peer, which neither
+# writes to disk nor cuts out passages.
+
+
+INSTALL = "pip install 'citewell[bench]'"
+RRF_K = 60
+RRF_DEPTH = 100
+_WORD = re.compile(r"\w+")
+# The long list that our own queries leave out too.
+_STOP_WORDS = stop_words("en")
+
+# A query and how many documents to return at most; ids of documents, best first.
+Search = Callable[[str, int], list[str]]
+Build = Callable[[Sequence[CollectionDocument]], Search]
+
+
+def bm25s_stemmed(documents: Sequence[CollectionDocument]) -> Search:
+    """bm25s: stemmed, stop words out."""
+    bm25s = _import("bm25s")
+    stemmer = _import("Stemmer").Stemmer("english")
+
+    def tokens(texts: list[str]) -> Any:
+        return bm25s.tokenize(texts, stopwords=sorted(_STOP_WORDS), stemmer=stemmer, show_progress=False)
+
+    retriever = bm25s.BM25()
+    retriever.index(tokens([f"{entry.title} {entry.text}" for entry in documents]), show_progress=False)
+    ids = [entry.doc_id for entry in documents]
+
+    def search(query: str, depth: int) -> list[str]:
+        found, scores = retriever.retrieve(tokens([query]), k=min(depth, len(ids)), show_progress=False)
+        return [ids[int(index)] for index, score in zip(found[0], scores[0], strict=True) if score > 0]
+
+    return search
+
+
+def sqlite_fts5(documents: Sequence[CollectionDocument]) -> Search:
+    """SQLite FTS5: porter, any word may match, the title counts twice. In memory, so no file is shared with anyone."""
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE docs USING fts5(title, body, tokenize = 'porter unicode61')").fetchall()
+    with connection:
+        connection.executemany(
+            "INSERT INTO docs(rowid, title, body) VALUES (?, ?, ?)",
+            ((number, plain_text(entry.title), plain_text(entry.text)) for number, entry in enumerate(documents)),
+        )
+    ids = [entry.doc_id for entry in documents]
+    ranked = "SELECT rowid FROM docs WHERE docs MATCH ? ORDER BY bm25(docs, 2.0, 1.0) LIMIT ?"
+
+    def search(query: str, depth: int) -> list[str]:
+        words = query_words(query)
+        if not words:
+            return []
+        match = " OR ".join(f'"{word}"' for word in words)
+        return [ids[row[0]] for row in connection.execute(ranked, (match, depth))]
+
+    return search
+
+
+def tantivy_stemmed(documents: Sequence[CollectionDocument]) -> Search:
+    """tantivy: its English stemmer, any word may match. Title and text are one field, which ranks better than two."""
+    tantivy = _import("tantivy")
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("number", stored=True)
+    builder.add_text_field("body", stored=False, tokenizer_name="en_stem", index_option="freq")
+    index = tantivy.Index(builder.build())
+    writer = index.writer()
+    for number, entry in enumerate(documents):
+        writer.add_document(tantivy.Document(number=number, body=plain_text(f"{entry.title} {entry.text}")))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+    ids = [entry.doc_id for entry in documents]
+
+    def search(query: str, depth: int) -> list[str]:
+        words = query_words(query)
+        if not words:
+            return []
+        hits = searcher.search(index.parse_query(" ".join(words), ["body"]), depth).hits
+        return [ids[searcher.doc(address)["number"][0]] for _, address in hits]
+
+    return search
+
+
+# In the order they are shown.
+PEERS: dict[str, Build] = {"bm25s": bm25s_stemmed, "sqlite-fts5": sqlite_fts5, "tantivy": tantivy_stemmed}
+
+
+def missing_peers() -> tuple[MissingPeer, ...]:
+    """The peers that are not installed, each with the way to get it."""
+    needed = {"bm25s": "bm25s", "tantivy": "tantivy"}
+    return tuple(MissingPeer(system, INSTALL) for system, module in needed.items() if not _is_installed(module))
+
+
+def reciprocal_rank_fusion(lanes: Sequence[Search]) -> Search:
+    """Reciprocal rank fusion: a document's score is Σ 1 / (60 + rank) over the lanes that found it.
+
+    The usual way to combine a keyword and a vector search, hence the peer of a hybrid lane.
+    """
+
+    def search(query: str, depth: int) -> list[str]:
+        scores: defaultdict[str, float] = defaultdict(float)
+        for lane in lanes:
+            for rank, doc_id in enumerate(lane(query, max(depth, RRF_DEPTH)), start=1):
+                scores[doc_id] += 1 / (RRF_K + rank)
+        return sorted(scores, key=lambda doc_id: (-scores[doc_id], doc_id))[:depth]
+
+    return search
+
+
+def query_words(query: str) -> list[str]:
+    """The words to search for, repeats kept. In lower case: AND, OR and NOT are operators."""
+    words = _WORD.findall(query.lower())
+    return [word for word in words if word not in _STOP_WORDS] or words
+
+
+def plain_text(text: str) -> str:
+    """Text that UTF-8 can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise Unavailable(f"{module} is not installed.", fix=INSTALL) from None
+
 
 WARM_UP = 3
 PACK = "citewell pack"
@@ -229,3 +686,147 @@ def temporary_folder() -> Iterator[Path]:
         raise StoreFull(
             "No room left in the temporary folder for the collection.", fix="Free some space, or set TMPDIR elsewhere."
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReport:
+    """How well a judge tells supported claims from the others, and how fast.
+
+    Refuted ones are ranked by entailment less contradiction, unsupported ones by entailment. `called` counts, for each
+    label, what the judge finds likeliest.
+    """
+
+    judge: str
+    n: int
+    auroc: VerifierAuroc
+    called: dict[str, dict[str, int]]
+    pairs_per_second: float
+
+
+# How well answerability tells questions a collection answers from those it does not: AUROC.
+#
+# Questions without an answer are those of another collection, and those a collection names itself: in
+# `qrels/unanswerable.tsv`, in `unanswerable.jsonl`, or as a query marked `answerable: false`. Halves are drawn by
+# document, so that no article is both fitted on and measured.
+
+
+MOST_QUESTIONS = 400
+_OPTIONS: dict[str, int] = {"limit": 8, "max_chars_per_doc": 2_000}
+
+
+@dataclass(frozen=True, slots=True)
+class PosedQuestion:
+    """A question put to a collection, the document it is about, and whether that answers it."""
+
+    text: str
+    document: str
+    is_answerable: bool
+
+    @property
+    def half(self) -> int:
+        """0 to fit on, 1 to measure on; all questions about one article are in the same half."""
+        article = self.document.partition("#")[0]
+        return hashlib.md5(article.encode(), usedforsecurity=False).digest()[-1] % 2
+
+
+def questions_of(folder: Path, most: int = MOST_QUESTIONS) -> list[PosedQuestion]:
+    """Questions of a collection, evenly drawn, with those it says cannot be answered."""
+    collection = load_collection(folder)
+    unanswerable = _unanswerable(folder, set(collection.queries))
+    posed = [PosedQuestion(text, min(collection.judgements[key]), True) for key, text in collection.queries.items()]
+    return _drawn(posed, most) + _drawn(unanswerable, most)
+
+
+def _unanswerable(folder: Path, answerable: set[str]) -> list[PosedQuestion]:
+    path = folder / "qrels" / "unanswerable.tsv"
+    tempting = dict(line.split("\t")[:2] for line in path.read_text("utf-8").splitlines()[1:]) if path.is_file() else {}
+    found: list[PosedQuestion] = []
+    for entry in read_jsonl(folder / "queries.jsonl"):
+        key, metadata = str(entry.get("_id")), entry.get("metadata")
+        marked = isinstance(metadata, dict) and metadata.get("answerable") is False
+        if key not in answerable and (marked or key in tempting):
+            found.append(PosedQuestion(str(entry.get("text") or ""), tempting.get(key, key), False))
+    apart = folder / "unanswerable.jsonl"
+    for entry in read_jsonl(apart) if apart.is_file() else ():
+        key = str(entry.get("_id"))
+        if key not in answerable and key not in tempting:
+            found.append(PosedQuestion(str(entry.get("text") or ""), key, False))
+    return [posed for posed in found if posed.text.strip()]
+
+
+def _drawn(posed: Sequence[PosedQuestion], most: int) -> list[PosedQuestion]:
+    return list(posed[:: max(1, -(-len(posed) // most))])
+
+
+def run_answerability(
+    folders: Sequence[Path], settings: Settings, most: int | None = None
+) -> Iterator[BenchProgress | BenchReport]:
+    """Measure every collection; the report comes last."""
+    rows: list[AnswerabilityRow] = []
+    for event in measure_answerability(folders, settings, most or MOST_QUESTIONS):
+        if isinstance(event, AnswerabilityRow):
+            rows.append(event)
+        else:
+            yield event
+    yield BenchReport((), answerability=tuple(rows))
+
+
+def measure_answerability(
+    folders: Sequence[Path], settings: Settings, most: int = MOST_QUESTIONS
+) -> Iterator[AnswerabilityRow | BenchProgress]:
+    """Each collection with its own unanswerable questions, whole and half by half, and with those of every other."""
+    asked_of = {folder.name: questions_of(folder, most) for folder in folders}
+    if len(folders) == 1 and all(posed.is_answerable for posed in asked_of[folders[0].name]):
+        raise BadInput(
+            f"{folders[0].name} has no unanswerable questions, so nothing can be told apart.",
+            fix="Name a folder of several collections, or add qrels/unanswerable.tsv or unanswerable.jsonl.",
+        )
+    for folder in folders:
+        with temporary_folder() as place:
+            own_questions = asked_of[folder.name]
+            yield BenchProgress(folder.name, "citewell", "indexing", 0, 1)
+            engine = _indexed(folder, place, settings)
+            try:
+                own: list[tuple[PosedQuestion, float]] = []
+                for number, posed in enumerate(own_questions):
+                    yield BenchProgress(folder.name, "citewell", "asking", number, len(own_questions))
+                    own.append((posed, likelihood(engine, posed.text)))
+                yield from _own_rows(folder.name, own)
+                answered = [likely for posed, likely in own if posed.is_answerable]
+                for other, questions in asked_of.items():
+                    if other != folder.name:
+                        foreign = [likelihood(engine, posed.text) for posed in questions[: max(1, most // 2)]]
+                        yield _row(folder.name, other, "all", answered, foreign)
+            finally:
+                engine.close()
+
+
+def _own_rows(name: str, own: Sequence[tuple[PosedQuestion, float]]) -> Iterator[AnswerabilityRow]:
+    if all(posed.is_answerable for posed, _ in own):
+        return
+    whole = [[likely for posed, likely in own if posed.is_answerable == wanted] for wanted in (True, False)]
+    yield _row(name, name, "all", *whole)
+    for half, label in ((0, "tuning half"), (1, "held-out half")):
+        yes = [likely for posed, likely in own if posed.half == half and posed.is_answerable]
+        no = [likely for posed, likely in own if posed.half == half and not posed.is_answerable]
+        yield _row(name, name, label, yes, no)
+
+
+def _row(corpus: str, questions: str, half: str, yes: Sequence[float], no: Sequence[float]) -> AnswerabilityRow:
+    return AnswerabilityRow(corpus, questions, half, round(auroc(yes, no), 4), len(yes), len(no))
+
+
+def _indexed(folder: Path, place: Path, settings: Settings) -> Citewell:
+    engine = Citewell(replace(settings, data_dir=place / "data", database_url=""))
+    write_notes(load_collection(folder), place / "notes")
+    for _ in engine.corpus.sync(place / "notes", collection="bench"):
+        pass
+    return engine
+
+
+def likelihood(engine: Citewell, question: str) -> float:
+    """The estimate that goes with the pack of a question; nothing is likely of no question."""
+    if not question.strip():
+        return 0.0
+    found = engine.pack(question, **_OPTIONS).coverage.answerability
+    return found.probability if found is not None else 0.0

@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from citewell.domain.errors import BadInput, Busy, Conflict, NotFound
-from citewell.domain.eval_reports import EvalKind, EvalReport
 from citewell.engine import Citewell
-from citewell.evals.case_files import load_cases
-from citewell.evals.proposing import Review, as_yaml, propose, write_cases
+from citewell.errors import BadInput, Busy, Conflict, NotFound
+from citewell.evals.cases import load_cases
+from citewell.evals.propose import Review, as_yaml, propose, write_cases
+from citewell.evals.results import EvalKind, EvalReport
 from citewell.evals.suite import SuiteOptions, run_suite
 
 _REPORT_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")

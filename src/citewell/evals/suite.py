@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
 from citewell.ask import OPTION_PROFILES, Ask, PriorTurn, narrowed
-from citewell.domain.documents import SOURCE_TYPES, SourceType
-from citewell.domain.errors import BadInput, CitewellError, Unavailable
-from citewell.domain.eval_cases import Earlier, EvalCase, ResearchBriefSpec
-from citewell.domain.eval_reports import (
+from citewell.engine import Citewell
+from citewell.errors import BadInput, CitewellError, Unavailable
+from citewell.evals.assertions import CaseOutcome, failures, not_checked
+from citewell.evals.cases import Earlier, EvalCase, LoadedFile, LocatedCase, ResearchBriefSpec, load_cases
+from citewell.evals.results import (
     ArmName,
     ArmStatus,
     CaseStatus,
@@ -31,16 +33,21 @@ from citewell.domain.eval_reports import (
     PlannerNote,
     TopRow,
 )
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import Filters, checked_filters
-from citewell.domain.runs import RunResult
-from citewell.engine import Citewell
-from citewell.evals.assertions import Asked, failures, not_checked
-from citewell.evals.case_files import LoadedFile, LocatedCase
-from citewell.evals.sample import sample_corpus
 from citewell.models.endpoints import EXTRACTIVE
+from citewell.runs.run import RunResult
 from citewell.runs.trace import read_trace
+from citewell.search.pack import ResearchPack
 from citewell.settings import Settings
+from citewell.store.port import Filters, checked_filters
+from citewell.text.documents import SOURCE_TYPES, SourceType
+
+# The bundled sample corpus: one person's saved world, for the demo, the docs and the evals.
+
+
+def sample_corpus() -> Path:
+    """The folder of the sample corpus inside the installed package."""
+    return Path(str(resources.files("citewell.evals"))) / "sample_corpus"
+
 
 _TOP = 3
 _ORDER: dict[CaseStatus, int] = {"failed": 0, "known_failing": 1, "skipped": 2, "passed": 3}
@@ -195,7 +202,7 @@ def _arm(engine: Citewell, case: EvalCase, kind: EvalKind, arm: ArmName, collect
     )
 
 
-def _ask(engine: Citewell, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> Asked:
+def _ask(engine: Citewell, case: EvalCase, kind: EvalKind, arm: ArmName, collections: tuple[str, ...]) -> CaseOutcome:
     """Put the question as the case says; the clock runs from asking to the result."""
     with_planner = arm == "planner_on"
     ask = Ask(
@@ -213,18 +220,18 @@ def _ask(engine: Citewell, case: EvalCase, kind: EvalKind, arm: ArmName, collect
     if case.brief is not None and kind == "research":
         return _report(engine, case, case.brief, arm, collections)
     if kind == "mcp":
-        return Asked(engine.pack(ask, option_profile=case.option_profile or "cli"), _since(started))
+        return CaseOutcome(engine.pack(ask, option_profile=case.option_profile or "cli"), _since(started))
     result = engine.research(ask, profile=case.profile or "local")
-    return Asked(result.pack, _since(started), result, tuple(trace_faults(engine, result)))
+    return CaseOutcome(result.pack, _since(started), result, tuple(trace_faults(engine, result)))
 
 
 def _report(
     engine: Citewell, case: EvalCase, spec: ResearchBriefSpec, arm: ArmName, collections: tuple[str, ...]
-) -> Asked:
+) -> CaseOutcome:
     """Run the brief of a case, play its record back, and grade the report."""
-    from citewell.evals.research_grading import failures_of, grade_research_run
-    from citewell.reports.config import ResearchConfig
-    from citewell.reports.models import ProjectScope, ResearchBrief
+    from citewell.evals.assertions import failures_of, grade_research_run
+    from citewell.reports.model import ProjectScope, ResearchBrief
+    from citewell.reports.strategies import ResearchConfig
 
     brief = ResearchBrief(
         question=spec.question or case.question,
@@ -239,7 +246,7 @@ def _report(
     wrong = list(failures_of(grade_research_run(run, spec), spec))
     if not engine.runs.replay(run.run_id).identical:
         wrong.append(EvalFailure("replay", "the replay of the run is another report", True, False))
-    return Asked(result.pack, took, result, tuple(trace_faults(engine, result)), tuple(wrong))
+    return CaseOutcome(result.pack, took, result, tuple(trace_faults(engine, result)), tuple(wrong))
 
 
 def _since(started: float) -> float:
@@ -326,3 +333,82 @@ def _planner_note(pack: ResearchPack | None) -> PlannerNote | None:
         variants=tuple(f"{variant.kind}: {variant.query}" for variant in plan.query_variants),
         concepts=tuple(concept.name for concept in plan.concepts if concept.required),
     )
+
+
+# Watching what a suite depends on: the files of cases, and the notes they ask about.
+#
+# The first moment comes when the watch has begun, so that nothing that changes while the cases are asked is missed.
+# What the program itself writes (its data, its reports) is not a change.
+
+
+_SETTLE_MS, _WAKE_MS = 300, 200
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFiles:
+    """What is followed: files or folders of cases, folders of notes, and of those the ones of the user's own corpus."""
+
+    cases: tuple[Path, ...]
+    notes: tuple[Path, ...] = ()
+    own: tuple[Path, ...] = ()
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """What there is of it to be watched; a file is seen from its folder, since saving often replaces it."""
+        named = (path if path.is_dir() else path.parent for path in (*self.cases, *self.notes))
+        return tuple(dict.fromkeys(path for path in named if path.is_dir()))
+
+    def touches(self, path: Path) -> bool:
+        return any(path == place or place in path.parents for place in (*self.cases, *self.notes))
+
+
+def watched(paths: Sequence[Path], settings: Settings) -> WatchedFiles:
+    """What the cases in these files depend on now; of files that are wrong, only themselves."""
+    cases = tuple(path.resolve() for path in paths)
+    try:
+        files = load_cases(paths)
+    except CitewellError:
+        return WatchedFiles(cases)
+    named = [(file.path.parent / file.corpus).resolve() for file in files if file.corpus not in ("", "sample")]
+    own: tuple[Path, ...] = ()
+    if any(not file.corpus for file in files):
+        engine = Citewell(settings)
+        own = tuple(Path(one.root) for one in engine.corpus.collections().collections)
+        engine.close()
+    return WatchedFiles(cases, (*named, *own), own)
+
+
+def moments(paths: Sequence[Path], settings: Settings, ignored: Iterable[Path]) -> Iterator[bool]:
+    """Each moment at which the cases are to be asked: at first, then whenever something changed and came to rest.
+
+    Whether notes of the user's own corpus changed is what is told.
+    """
+    from watchfiles import watch
+
+    out = {path.resolve() for path in (settings.data_dir, *ignored)}
+    while True:
+        # Whatever is followed anew is asked at once: it may have changed before the watch had begun.
+        following, has_begun = watched(paths, settings), False
+        for changed in watch(
+            *following.places, debounce=_SETTLE_MS, rust_timeout=_WAKE_MS, yield_on_timeout=True, raise_interrupt=True
+        ):
+            touched = [path for path in (Path(name) for _, name in changed) if not out & {path, *path.parents}]
+            touched = [path for path in touched if following.touches(path)]
+            if has_begun and not touched:
+                continue
+            has_begun = True
+            yield any(root in path.parents for path in touched for root in following.own)
+            if watched(paths, settings).places != following.places:
+                break
+
+
+def bring_up_to_date(settings: Settings) -> None:
+    """Sync the folders of the user's corpus; one that is not there stays as it was."""
+    engine = Citewell(settings)
+    try:
+        for one in engine.corpus.collections().collections:
+            if Path(one.root).is_dir():
+                for _ in engine.corpus.sync(Path(one.root)):
+                    pass
+    finally:
+        engine.close()

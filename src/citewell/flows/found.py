@@ -12,24 +12,24 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from citewell.domain.answers import Doubt, Draft, Entails, Opinion, PreparedSynthesis, Verification
-from citewell.domain.briefs import ReportRecord
-from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
-from citewell.domain.judging import ClaimPair
-from citewell.domain.packs import DroppedCandidate, ResearchPack, RetrievalReport
-from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import JudgeResult, ModelCall, ModelUse, Spend
-from citewell.domain.web import WebReport
+from citewell.answer.evidence import PreparedSynthesis
+from citewell.check.verdict import Doubt, Draft, Opinion, Verification
 from citewell.flows.outside import Outside
-from citewell.models.tokens import estimate_prompt, estimate_tokens
+from citewell.models.judge import ClaimPair, Entails
+from citewell.models.messages import ChatReply, ChatRequest, Price, Usage, estimate_prompt, estimate_tokens
+from citewell.reports.brief import ReportRecord
 from citewell.runs.journal import Abandoned, Failed, Run
+from citewell.runs.run import JudgeResult, ModelCall, ModelUse, Spend
+from citewell.search.pack import DroppedCandidate, ResearchPack, RetrievalReport
+from citewell.search.query import QueryPlan
+from citewell.web.facts import WebReport
 
 # An answer shorter than this is not worth a call.
 LEAST_OUTPUT_TOKENS = 150
 
 
 @dataclass(slots=True)
-class Found:
+class Findings:
     """What a run has found, written and checked. Flows fill it; of a run that is stopped, this is the result."""
 
     plan: QueryPlan | None = None
@@ -80,7 +80,7 @@ def some(count: int, noun: str) -> str:
 
 
 async def retrieve(
-    run: Run, found: Found, question: str, plan: QueryPlan, attempt: int = 1, source: str = ""
+    run: Run, found: Findings, question: str, plan: QueryPlan, attempt: int = 1, source: str = ""
 ) -> ResearchPack:
     """Search the corpus by a plan; with a source, by the user's own retriever."""
     spend = found.spend
@@ -94,7 +94,7 @@ async def retrieve(
 # Asking models
 
 
-async def ask(run: Run, found: Found, request: ChatRequest) -> ChatReply:
+async def ask(run: Run, found: Findings, request: ChatRequest) -> ChatReply:
     """Ask a model; what it cost is counted whatever comes of it. Raises Failed or Abandoned."""
     try:
         reply = await run.io(Outside.ask, request)
@@ -105,12 +105,12 @@ async def ask(run: Run, found: Found, request: ChatRequest) -> ChatReply:
     return reply
 
 
-def _count(found: Found, call: ModelCall, unmetered: int = 0) -> None:
+def _count(found: Findings, call: ModelCall, unmetered: int = 0) -> None:
     found.spend = spent(found.spend, call, unmetered)
     found.calls.append(call)
 
 
-def fitted(run: Run, found: Found, wanted: ChatRequest) -> ChatRequest | None:
+def fitted(run: Run, found: Findings, wanted: ChatRequest) -> ChatRequest | None:
     """The call as far as the ceilings leave room for it, beside what is under way; None where they leave too little."""
     under_way = [call.arguments["request"] for call in run.open if call.name == "ask"]
     return affordable(wanted, found.spend, run.request.models, under_way)
@@ -123,7 +123,7 @@ def note_asked(run: Run, request: ChatRequest) -> None:
     run.note("model_asked", text, model=request.model, purpose=purpose, input_tokens=given, max_output_tokens=most)
 
 
-def note_ceiling(run: Run, found: Found, of_day: str = "") -> None:
+def note_ceiling(run: Run, found: Findings, of_day: str = "") -> None:
     """A ceiling leaves no room for the next call; `of_day` where it is that of all runs of a day."""
     use, spend = run.request.models, found.spend
     usd = f"{use.max_cost_usd} USD" if use.max_cost_usd is not None else ""

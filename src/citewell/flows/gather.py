@@ -14,7 +14,13 @@ from typing import get_args
 
 import msgspec
 
-from citewell.domain.web import (
+from citewell.flows.found import Findings, some
+from citewell.flows.judge import INJECTION, WebAssessment
+from citewell.flows.outside import Outside
+from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run
+from citewell.text.urls import canonical_url
+from citewell.web.credibility import are_copies
+from citewell.web.facts import (
     FailedSource,
     FetchProblem,
     LeftOut,
@@ -27,13 +33,7 @@ from citewell.domain.web import (
     WebReport,
     WebUse,
 )
-from citewell.evidence.copies import are_copies
-from citewell.flows.found import Found, some
-from citewell.flows.judge import INJECTION, WebAssessment
-from citewell.flows.outside import Outside
-from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run
-from citewell.text.urls import canonical_url
-from citewell.web.searching import SiteRules
+from citewell.web.search import SiteRules
 
 COPY = "a copy of"
 RETRACTED = "retracted_source"
@@ -50,7 +50,7 @@ ATTEMPTS_A_READ = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PageCandidate:
     """A page that was found and not tried yet; `place` is where its provider ranked it."""
 
     hit: SearchHit
@@ -65,7 +65,7 @@ class Candidate:
 class Gather:
     """What a run has asked, found, read and turned away on the web."""
 
-    def __init__(self, run: Run, found: Found, use: WebUse) -> None:
+    def __init__(self, run: Run, found: Findings, use: WebUse) -> None:
         self.run, self.found, self.use = run, found, use
         self.loop = 0
         self.queries: list[str] = []

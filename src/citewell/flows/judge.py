@@ -1,7 +1,7 @@
 """The judge: is this evidence enough, and if not, what is the one thing worth trying? And how evidence is merged. Pure.
 
 It looks at required concepts, at which rows carry them together, and at how likely one of their sentences answers
-(`synthesis/answerability.py`), never at a raw score: a high score only says that common words coincide. It does not
+(`answer/quote.py`), never at a raw score: a high score only says that common words coincide. It does not
 read for the answer itself; the verifier does that.
 
 Documents that only carry a tag of the question are enough where it asks for a tag and nothing else ("what is tagged
@@ -23,23 +23,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.corpus.mentions import Spelling, mentions_in
-from citewell.domain.answers import Contradiction
-from citewell.domain.documents import DocumentView
-from citewell.domain.evidence import UNLIKELY, Answerability, EvidenceRow, Signal
-from citewell.domain.packs import Coverage, ResearchPack
-from citewell.domain.queries import Concept
-from citewell.domain.runs import JudgeResult, MergeRecord, WeakRow
-from citewell.domain.web import Credibility, LeftOut, PageFacts, PaperFacts, ResearchIntent
-from citewell.evidence.credibility import credibility
-from citewell.packs.coverage import note_after_retry, says_no_direct_evidence
-from citewell.planning.web_queries import gap_queries
-from citewell.synthesis.answerability import estimate
-from citewell.synthesis.extract import extract
-from citewell.synthesis.packing import prepare_synthesis
-from citewell.synthesis.verify import verify
-from citewell.text.folding import folded_text
+from citewell.answer.evidence import prepare_synthesis
+from citewell.answer.quote import estimate, extract
+from citewell.check.verdict import Contradiction
+from citewell.check.verify import verify
+from citewell.models.rerank import Signal
+from citewell.runs.run import JudgeResult, MergeRecord, WeakRow
+from citewell.search.names import CaseCounts, mentions_in
+from citewell.search.pack import Coverage, ResearchPack, note_after_retry, says_no_direct_evidence
+from citewell.search.plan import gap_queries
+from citewell.search.query import Concept
+from citewell.search.rows import UNLIKELY, Answerability, EvidenceRow
+from citewell.text.canonical import folded_text
+from citewell.text.documents import DocumentView
 from citewell.text.urls import site_of
+from citewell.web.credibility import credibility
+from citewell.web.facts import Credibility, LeftOut, PageFacts, PaperFacts, ResearchIntent
 
 TOP_ROWS = 5
 # The share of required content words a single row must carry beside every anchor.
@@ -497,7 +496,7 @@ def _is_enough(
 
 def _new_names(asked: WebEvidence, rows: Sequence[EvidenceRow]) -> tuple[str, ...]:
     """Names that turn up beside what the question is about and are not in it: what a second hop asks for."""
-    spelling = Spelling.of(row.text for row in rows)
+    spelling = CaseCounts.of(row.text for row in rows)
     question = folded_text(asked.found.question)
     tried = " ".join(asked.tried).casefold()
     counts: Counter[str] = Counter()

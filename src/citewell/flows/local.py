@@ -12,21 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citewell.domain.chat import Usage
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan, Variant
-from citewell.domain.runs import Failure, JudgeResult
-from citewell.domain.topics import TopicBrief
-from citewell.flows.found import Found, MayAsk, ask, fitted, may_write, note_cost, retrieve, some
+from citewell.answer import prompt
+from citewell.flows.found import Findings, MayAsk, ask, fitted, may_write, note_cost, retrieve, some
 from citewell.flows.judge import judge, merge_expansion, merge_inspection, merge_retry
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer
-from citewell.packs.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
-from citewell.planning import planner
-from citewell.planning.chat_prompt import prompt_of
-from citewell.planning.strategy import plan_question
+from citewell.models.messages import Usage
 from citewell.runs.journal import Abandoned, Failed, Run
-from citewell.synthesis import review
+from citewell.runs.run import Failure, JudgeResult
+from citewell.search import planner
+from citewell.search.conversation import prompt_of
+from citewell.search.pack import ResearchPack
+from citewell.search.plan import plan_question
+from citewell.search.query import QueryPlan, Variant
+from citewell.search.topic_brief import RELATED_LIMIT, SEED_LIMIT, with_brief
+from citewell.search.topics import TopicBrief
 
 # A planner may be asked once, and once more to mend a reply that cannot be read; it never gets more than this share
 # of the run's time.
@@ -34,7 +34,7 @@ _PLANNER_TRIES = 2
 _PLANNER_SHARE = 0.25
 
 
-async def local(run: Run, found: Found) -> None:
+async def local(run: Run, found: Findings) -> None:
     """Answer from the corpus."""
     estimate_cost(run)
     plan = first_plan(run)
@@ -68,7 +68,7 @@ def estimate_cost(run: Run, *others: MayAsk) -> None:
     use = run.request.models
     if use.writes or use.planner or others:
         planned = MayAsk(2 if use.planner else 0, Usage(1_000, planner.MAX_OUTPUT_TOKENS), use.planner_price)
-        note_cost(run, (planned, *may_write(run, use.max_output_tokens, review.MAX_OUTPUT_TOKENS), *others))
+        note_cost(run, (planned, *may_write(run, use.max_output_tokens, prompt.MAX_OUTPUT_TOKENS), *others))
 
 
 def first_plan(run: Run) -> QueryPlan:
@@ -80,7 +80,7 @@ def first_plan(run: Run) -> QueryPlan:
     return plan_question(prompt, request.filters, limits, topic=request.topic, include_topic_brief=request.topic_brief)
 
 
-async def with_planner(run: Run, found: Found, plan: QueryPlan) -> tuple[QueryPlan, bool]:
+async def with_planner(run: Run, found: Findings, plan: QueryPlan) -> tuple[QueryPlan, bool]:
     """Ask the user's own planner, or a model where one is chosen and worth it; the plan, and whether one was asked."""
     found.plan = plan
     request = run.request
@@ -101,7 +101,7 @@ async def with_planner(run: Run, found: Found, plan: QueryPlan) -> tuple[QueryPl
     return replace(plan, planner_status="skipped_by_policy"), False
 
 
-async def _asked_planner(run: Run, found: Found, plan: QueryPlan, why: str) -> QueryPlan:
+async def _asked_planner(run: Run, found: Findings, plan: QueryPlan, why: str) -> QueryPlan:
     """A planning model's help; a failure costs nothing but the help, for the plan without it is there."""
     use = run.request.models
     prompt = prompt_of(run.request.question, run.request.conversation)
@@ -146,7 +146,7 @@ def _unplanned(run: Run, plan: QueryPlan, error: str) -> QueryPlan:
 # Searching
 
 
-async def search(run: Run, found: Found, plan: QueryPlan) -> None:
+async def search(run: Run, found: Findings, plan: QueryPlan) -> None:
     """Search by a plan, with the brief of its topic at the same time; a first search that fails ends the run."""
     note_plan(run, found, plan)
     corpus, brief = run.spawn(first_search(run, found, plan)), run.spawn(topic_brief(run, plan))
@@ -155,7 +155,7 @@ async def search(run: Run, found: Found, plan: QueryPlan) -> None:
         found.pack = with_brief(pack, around)
 
 
-async def first_search(run: Run, found: Found, plan: QueryPlan) -> ResearchPack | None:
+async def first_search(run: Run, found: Findings, plan: QueryPlan) -> ResearchPack | None:
     """What the corpus has; nothing where it is not waited for. One that fails ends the run."""
     try:
         pack = await retrieve(run, found, run.request.question, plan)
@@ -176,7 +176,7 @@ def note_found(run: Run, keys: Sequence[str], recall_note: str) -> None:
     run.note("retrieved", text, keys=keys, recall_note=recall_note)
 
 
-def note_plan(run: Run, found: Found, plan: QueryPlan) -> None:
+def note_plan(run: Run, found: Findings, plan: QueryPlan) -> None:
     found.plan = plan
     variants = [variant.query for variant in plan.query_variants]
     found.queries_tried += variants
@@ -210,7 +210,7 @@ async def topic_brief(run: Run, plan: QueryPlan) -> TopicBrief | None:
     return brief
 
 
-async def _read_given(run: Run, found: Found, plan: QueryPlan) -> None:
+async def _read_given(run: Run, found: Findings, plan: QueryPlan) -> None:
     """Evidence that was given by its place, read anew."""
     found.plan = plan
     try:
@@ -227,7 +227,7 @@ async def _read_given(run: Run, found: Found, plan: QueryPlan) -> None:
         run.warn("evidence_refused")
 
 
-async def inspect(run: Run, found: Found) -> None:
+async def inspect(run: Run, found: Findings) -> None:
     """Read more of the top rows."""
     pack = found.pack
     if pack is None or not pack.evidence:
@@ -257,7 +257,7 @@ async def verdict_on(run: Run, pack: ResearchPack, retries: int, expansions: int
     return judge(pack, retries_left=retries, expansions_left=expansions, tried=tried)
 
 
-async def judged(run: Run, found: Found, *, may_go_on: bool) -> JudgeResult:
+async def judged(run: Run, found: Findings, *, may_go_on: bool) -> JudgeResult:
     """Whether the evidence is enough, and if not, the one thing worth trying."""
     assert found.pack is not None
     run.enter("judge_coverage")
@@ -281,7 +281,7 @@ async def judged(run: Run, found: Found, *, may_go_on: bool) -> JudgeResult:
     return verdict
 
 
-async def _search_again(run: Run, found: Found, plan: QueryPlan, variant: str) -> None:
+async def _search_again(run: Run, found: Findings, plan: QueryPlan, variant: str) -> None:
     """The focused retry, with whatever a model has added since; it adds to what is there and replaces nothing."""
     assert found.pack is not None
     found.spend = replace(found.spend, retries=found.spend.retries + 1)
@@ -310,7 +310,7 @@ async def _search_again(run: Run, found: Found, plan: QueryPlan, variant: str) -
     await judged(run, found, may_go_on=False)
 
 
-async def _expand(run: Run, found: Found, lookup: str) -> None:
+async def _expand(run: Run, found: Findings, lookup: str) -> None:
     """The documents around one of the rows."""
     assert found.pack is not None
     found.spend = replace(found.spend, expansions=found.spend.expansions + 1)

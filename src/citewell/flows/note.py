@@ -12,9 +12,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from citewell.domain.answers import Draft, PreparedSynthesis, Verification
-from citewell.domain.chat import ChatRequest, Usage
-from citewell.domain.notes import (
+from citewell.answer.draft import read_answer
+from citewell.answer.evidence import PreparedSynthesis, merge_packs, merge_prepared, prepare_synthesis
+from citewell.answer.passages import injections_in
+from citewell.check.tokens import content_stems
+from citewell.check.verdict import Draft, Verification
+from citewell.check.verify import verify
+from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note_cost, retrieve, some
+from citewell.flows.gather import LEAST_BYTES, Gather, PageCandidate, same_as
+from citewell.flows.judge import merged, why_left_out
+from citewell.flows.outside import Outside
+from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling, keep_texts
+from citewell.models.messages import ChatRequest, Usage, estimate_tokens
+from citewell.notes.findings import (
+    MOST_FINDINGS,
+    TOPICS_TOKENS,
+    TopicFindings,
+    by_topic,
+    compose_section,
+    disagreements_with,
+    find_passages,
+    held,
+    merge_findings,
+    read_topics,
+    related_keys,
+    topics_request,
+    write_request,
+)
+from citewell.notes.subjects import extract_topics, nearest_query, query_of, web_query_of
+from citewell.notes.task import (
     MAX_NOTE_CHARS,
     MAX_TOPICS,
     NOTES_A_TOPIC,
@@ -28,34 +54,17 @@ from citewell.domain.notes import (
     NoteTopic,
     OfferedPages,
 )
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import Failure, Stage, StopReason
-from citewell.domain.web import LeftOut, PageFacts, WebUse
-from citewell.evidence.credibility import credibility
-from citewell.flows.found import Found, MayAsk, ask, fitted, note_asked, note_cost, retrieve, some
-from citewell.flows.gather import LEAST_BYTES, Candidate, Gather, same_as
-from citewell.flows.judge import merged, why_left_out
-from citewell.flows.outside import Outside
-from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling, keep_texts
-from citewell.models.tokens import estimate_tokens
-from citewell.notes.composing import TopicFindings, compose_section
-from citewell.notes.findings import MOST_FINDINGS, disagreements_with, find_passages
-from citewell.notes.merging import by_topic, held, merge_findings, related_keys
-from citewell.notes.prompting import TOPICS_TOKENS, read_topics, topics_request, write_request
-from citewell.notes.topics import extract_topics, nearest_query, query_of, web_query_of
-from citewell.planning.chat_prompt import prompt_of
-from citewell.planning.strategy import plan_question
 from citewell.readers.written_sections import HEADING
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run, Task
-from citewell.synthesis.checking.tokens import content_stems
-from citewell.synthesis.drafting import read_answer
-from citewell.synthesis.injections import injections_in
-from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
-from citewell.synthesis.packing import prepare_synthesis
-from citewell.synthesis.verify import verify
-from citewell.text.markdown import web_link
+from citewell.runs.run import Failure, Stage, StopReason
+from citewell.search.conversation import prompt_of
+from citewell.search.pack import ResearchPack
+from citewell.search.plan import plan_question
+from citewell.search.query import QueryPlan
+from citewell.text.untrusted import web_link
 from citewell.text.urls import host_of
+from citewell.web.credibility import credibility
+from citewell.web.facts import LeftOut, PageFacts, WebUse
 
 HITS_A_TOPIC = 8
 # Pages that may be tried for a topic: one that cannot be read gives its place to the next.
@@ -71,7 +80,7 @@ _OWN = 0.6
 
 
 @dataclass(slots=True)
-class Topic:
+class TopicProgress:
     """How far a topic of a note has come; `skipped` says why nothing more is done for it."""
 
     topic: NoteTopic
@@ -81,7 +90,7 @@ class Topic:
     asked: str = ""
     plan: QueryPlan | None = None
     pack: ResearchPack | None = None
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[PageCandidate] = field(default_factory=list)
     # Pages that were taken up for it, by their names, in the order in which they count.
     tried: list[str] = field(default_factory=list)
     prepared: PreparedSynthesis | None = None
@@ -90,16 +99,16 @@ class Topic:
     skipped: str = ""
 
 
-async def note(run: Run, found: Found) -> None:
+async def note(run: Run, found: Findings) -> None:
     """Research a note."""
     assert run.request.note is not None
     await _Note(run, found, run.request.note).run_through()
 
 
 class _Note:
-    def __init__(self, run: Run, found: Found, task: NoteTask) -> None:
+    def __init__(self, run: Run, found: Findings, task: NoteTask) -> None:
         self.run, self.found, self.task = run, found, task
-        self.topics: list[Topic] = []
+        self.topics: list[TopicProgress] = []
         use = run.request.web
         self.web = _TopicPages(self, use) if use is not None and use.providers else None
         if self.web is not None:
@@ -150,7 +159,7 @@ class _Note:
         queries = {query_of(topic, title): topic for topic in named[:MAX_TOPICS]}
         chosen = tuple(queries.values())
         self.topics = [
-            Topic(topic, query, number, self._web_query(topic, chosen, by_model=by_model))
+            TopicProgress(topic, query, number, self._web_query(topic, chosen, by_model=by_model))
             for number, (query, topic) in enumerate(queries.items(), start=1)
         ]
         text = f"{some(len(chosen), 'topic')}: {' | '.join(one.topic for one in chosen)}"
@@ -232,13 +241,13 @@ class _Note:
                 withhold_secrets=use.writes and use.is_hosted,
             )
 
-    def _plan(self, topic: Topic) -> None:
+    def _plan(self, topic: TopicProgress) -> None:
         request = self.run.request
         limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
         topic.plan = plan_question(prompt_of(topic.query), request.filters, limits, include_topic_brief=False)
         self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
 
-    async def _retrieve(self, topic: Topic) -> None:
+    async def _retrieve(self, topic: TopicProgress) -> None:
         """The rows of a topic: never the note itself, and no more than a few."""
         assert topic.plan is not None
         try:
@@ -286,7 +295,7 @@ class _Note:
             else:
                 self._skip(topic, "nothing written of it is proven")
 
-    async def _write_whole(self, live: list[Topic]) -> bool:
+    async def _write_whole(self, live: list[TopicProgress]) -> bool:
         """One call for all topics, from all of their evidence; False where each is to be quoted instead."""
         run, title = self.run, self.note.title
         prepared = merge_prepared(title, [one.prepared for one in live if one.prepared])
@@ -328,7 +337,7 @@ class _Note:
         run.enter("synthesize")
         return read_answer(reply.text, prepared, is_repair=False, is_cut=reply.finish == "length")
 
-    async def _write_topic(self, topic: Topic) -> None:
+    async def _write_topic(self, topic: TopicProgress) -> None:
         """One call for a topic, as far as the ceiling reaches; else its passages are quoted."""
         run = self.run
         assert topic.prepared is not None
@@ -351,7 +360,7 @@ class _Note:
         if draft.refused or not draft.sentences:
             self._skip(topic, "nothing speaks of it")
 
-    def _write_request(self, prepared: PreparedSynthesis, topics: Sequence[Topic], size: int) -> ChatRequest:
+    def _write_request(self, prepared: PreparedSynthesis, topics: Sequence[TopicProgress], size: int) -> ChatRequest:
         use = self.run.request.models
         numbered = [(one.number, one.topic) for one in topics]
         return write_request(
@@ -453,14 +462,14 @@ class _Note:
     # How topics and the run end
 
     @property
-    def _live(self) -> list[Topic]:
+    def _live(self) -> list[TopicProgress]:
         return [one for one in self.topics if not one.skipped]
 
-    def _skip(self, topic: Topic, why: str) -> None:
+    def _skip(self, topic: TopicProgress, why: str) -> None:
         topic.skipped = why
         self._note_skipped(topic.topic.topic, why)
 
-    def _lose(self, topic: Topic, stage: Stage, failed: Failed) -> None:
+    def _lose(self, topic: TopicProgress, stage: Stage, failed: Failed) -> None:
         """A topic is lost; nothing but failures is no empty result."""
         self.run.gave_up(stage, failed)
         self._skip(topic, failed.message or failed.code)
@@ -493,7 +502,7 @@ class _TopicPages(Gather):
 
     def __init__(self, note: _Note, use: WebUse) -> None:
         super().__init__(note.run, note.found, use)
-        self._topics: list[Topic] = []
+        self._topics: list[TopicProgress] = []
         self.is_read = use.loops and note.task.depth == "deep"
         # Pages that were asked for, by their names: the page that counts, nothing for one that does not.
         self._fetched: dict[str, PageFacts | None] = {}
@@ -501,7 +510,7 @@ class _TopicPages(Gather):
         self._reading: set[str] = set()
         self._tasks: list[Task[None]] = []
 
-    def begin(self, topics: list[Topic]) -> list[Task[None]]:
+    def begin(self, topics: list[TopicProgress]) -> list[Task[None]]:
         """Every topic at every provider, at the same time, as far as the budget of queries goes."""
         self._topics = topics
         queries = tuple(dict.fromkeys(one.asked for one in topics if one.asked))
@@ -530,10 +539,10 @@ class _TopicPages(Gather):
         self.hits += hits
         for topic in self._topics:
             if topic.asked == query:
-                topic.candidates += [Candidate(hit, provider, place) for place, hit in enumerate(hits)]
+                topic.candidates += [PageCandidate(hit, provider, place) for place, hit in enumerate(hits)]
         self._read_more()
 
-    def ordered(self, topic: Topic) -> list[Candidate]:
+    def ordered(self, topic: TopicProgress) -> list[PageCandidate]:
         """The results of a topic, the best of each provider first, each page once."""
         rank = {name: at for at, name in enumerate(self.use.providers)}
         listed = sorted(topic.candidates, key=lambda one: (one.place, rank.get(one.provider, len(rank))))
@@ -554,7 +563,7 @@ class _TopicPages(Gather):
                     self.reserve(max_bytes)
                     self._tasks.append(self.run.spawn(self._page(candidate, max_bytes)))
 
-    def _wanted(self, topic: Topic) -> list[Candidate]:
+    def _wanted(self, topic: TopicProgress) -> list[PageCandidate]:
         """What is to be read for a topic; a page that another topic has read is there already."""
         while not (waited := [name for name in topic.tried if name not in self._fetched]):
             room = min(PAGES_A_TOPIC - len(self._pages_of(topic)), ATTEMPTS - len(topic.tried))
@@ -564,7 +573,7 @@ class _TopicPages(Gather):
             topic.tried += fresh
         return [one for one in self.ordered(topic) if one.name in waited]
 
-    async def _page(self, candidate: Candidate, max_bytes: int) -> None:
+    async def _page(self, candidate: PageCandidate, max_bytes: int) -> None:
         """A page was read: it counts, unless it gives orders, shows a wall or is not to be believed."""
         page = await self.read(candidate.hit.url, max_bytes, PAGE_CHARS)
         self._reading.discard(candidate.name)
@@ -582,7 +591,7 @@ class _TopicPages(Gather):
                 self._fetched[candidate.name] = page
         self._read_more()
 
-    def _pages_of(self, topic: Topic) -> list[PageFacts]:
+    def _pages_of(self, topic: TopicProgress) -> list[PageFacts]:
         """The pages that count for a topic, copies once."""
         kept: list[PageFacts] = []
         for name in topic.tried:
@@ -591,7 +600,7 @@ class _TopicPages(Gather):
                 kept.append(page)
         return kept
 
-    async def add_passages(self, topic: Topic) -> None:
+    async def add_passages(self, topic: TopicProgress) -> None:
         """A topic with what its pages say beside what the corpus does."""
         pages = self._pages_of(topic)
         if not pages or topic.plan is None or topic.pack is None:
@@ -609,7 +618,7 @@ class _TopicPages(Gather):
             topic.pack = merged(topic.pack, found, rows, NOTES_A_TOPIC + PAGES_A_TOPIC)
 
 
-def _offers(topic: Topic, web: _TopicPages) -> Iterator[str]:
+def _offers(topic: TopicProgress, web: _TopicPages) -> Iterator[str]:
     """Results whose title and snippet speak of the topic; none that speaks to programs."""
     wanted = content_stems(topic.topic.topic)
     for one in web.ordered(topic):

@@ -2,7 +2,7 @@
 
 A flow names these functions (`run.io(Outside.retrieve, …)`); a replay or a test needs nothing of them. What a
 keyword-only parameter says is for who performs a call and not part of it. What comes from outside is masked here,
-before it is recorded and before the flow sees it: content keeps its length (`text/masking.py`), errors are redacted in
+before it is recorded and before the flow sees it: content keeps its length (`text/secrets.py`), errors are redacted in
 full (`recording/redaction.py`). An address comes from a provider's results or from the person's own question, never out
 of a page or a model.
 """
@@ -18,43 +18,41 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from citewell.briefs.quoting import QuotedQuery
-from citewell.briefs.strategies import drafted, expanded, inspected, planned, retrieved, searches_of, strategy_of
-from citewell.briefs.surveying import TopicSurveys
-from citewell.domain.answers import Citation, Draft, Entails, PreparedSynthesis, Verification
-from citewell.domain.briefs import BoundCitation, Brief, Duplicate, ItemCredibility, ReportItem, ReportPlan
-from citewell.domain.chat import ChatFailed, ChatModel, ChatPurpose, ChatReply, ChatRequest
-from citewell.domain.corpus_port import CorpusReader
-from citewell.domain.documents import DocumentView
-from citewell.domain.errors import CitewellError, NotFound, Unavailable
-from citewell.domain.evidence import EvidenceRow, GivenRow
-from citewell.domain.judging import ClaimPair
-from citewell.domain.lanes import SemanticUse
-from citewell.domain.notes import NoteChange, NoteLink, NoteTask, NoteText
-from citewell.domain.packs import ResearchPack, RetrievalReport
-from citewell.domain.ports import AnswerSpans, Clock, Entailment, Reranker
-from citewell.domain.queries import Filters, QueryPlan
-from citewell.domain.runs import JudgeResult, Stage
-from citewell.domain.surveys import TopicSurvey
-from citewell.domain.topics import TopicBrief
-from citewell.domain.web import PageFacts, SearchHit, SentRequest
+from citewell.answer.evidence import PreparedSynthesis
+from citewell.answer.quote import with_estimate
+from citewell.check.verdict import Citation, Draft, Verification
+from citewell.clock import Clock
+from citewell.errors import CitewellError, NotFound, Unavailable
 from citewell.flows.pages import PageStore
-from citewell.packs.build import PackBuilder
-from citewell.packs.related import related_rows
-from citewell.packs.rereading import reread
-from citewell.packs.topic_brief import TopicBriefs
+from citewell.models.judge import AnswerSpans, ClaimPair, Entailment, Entails
+from citewell.models.messages import ChatFailed, ChatModel, ChatPurpose, ChatReply, ChatRequest
+from citewell.models.rerank import Reranker
+from citewell.notes.task import NoteChange, NoteLink, NoteTask, NoteText
 from citewell.readers.pages import shortened
-from citewell.retrieval.comparing import compare_texts
-from citewell.retrieval.lanes import OpenLane
+from citewell.reports.brief import BoundCitation, Brief, Duplicate, ItemCredibility, ReportItem, ReportPlan, TopicSurvey
+from citewell.reports.quotes import QuotedQuery
+from citewell.reports.strategies import drafted, expanded, inspected, planned, retrieved, searches_of, strategy_of
+from citewell.reports.survey import TopicSurveys
 from citewell.runs.journal import Failed, Until, step
-from citewell.synthesis.answerability import with_estimate
-from citewell.text.masking import MaskedStream, Masker
+from citewell.runs.run import JudgeResult, Stage
+from citewell.search.given import reread
+from citewell.search.lanes import OpenLane, SemanticUse, compare_texts
+from citewell.search.pack import PackBuilder, ResearchPack, RetrievalReport
+from citewell.search.query import QueryPlan
+from citewell.search.related import related_rows
+from citewell.search.rows import EvidenceRow, GivenRow
+from citewell.search.topic_brief import TopicBriefs
+from citewell.search.topics import TopicBrief
+from citewell.store.port import CorpusReader, Filters
+from citewell.text.documents import DocumentView
+from citewell.text.secrets import MaskedStream, Masker
 from citewell.text.urls import host_of
+from citewell.web.facts import PageFacts, SearchHit, SentRequest
+from citewell.web.fetch import READERS, MakesText, PageReader
+from citewell.web.fetch import ReadPage as FetchedPage
 from citewell.web.guard import FetchFailed, Guard
-from citewell.web.pages import READERS, MakesText, PageReader
-from citewell.web.pages import ReadPage as FetchedPage
-from citewell.web.providers.registry import Enabled
-from citewell.web.searching import MAX_BYTES, SiteRules, WebSearcher
+from citewell.web.providers import EnabledProvider
+from citewell.web.search import MAX_BYTES, SiteRules, WebSearcher
 
 T = TypeVar("T")
 
@@ -95,7 +93,7 @@ class Web:
     guard: Guard
     readers: MakesText
     searcher: WebSearcher
-    providers: Mapping[str, Enabled]
+    providers: Mapping[str, EnabledProvider]
     pages: Callable[[], PageStore]
     # Keeps a page for as long as the run exists.
     keep: Callable[[PageFacts], None]
@@ -131,7 +129,7 @@ def _retrieve_until(asked: Mapping[str, Any]) -> Until:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class PackReply:
     pack: ResearchPack
     report: RetrievalReport | None = None
 
@@ -145,7 +143,7 @@ class GivenRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Similarities:
     """The similarities, in the order of the texts; none, and why, where there is no model that can tell."""
 
     similarities: tuple[float, ...]
@@ -170,7 +168,7 @@ class PageRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BindingReply:
     citations: tuple[BoundCitation, ...]
     unresolved: tuple[int, ...]
 
@@ -262,14 +260,14 @@ class Outside:
         return tuple(answers)
 
     @step("prepare_synthesis", "end")
-    async def compare(self, question: str, texts: tuple[str, ...]) -> Compared:
+    async def compare(self, question: str, texts: tuple[str, ...]) -> Similarities:
         """How near these texts come to the question in meaning, by the embedding model."""
 
-        def compared() -> Compared:
+        def compared() -> Similarities:
             try:
-                return Compared(compare_texts(self._open_lane, question, texts))
+                return Similarities(compare_texts(self._open_lane, question, texts))
             except CitewellError as error:
-                return Compared((), self._redact(error.message)[:500])
+                return Similarities((), self._redact(error.message)[:500])
 
         return await asyncio.to_thread(compared)
 
@@ -278,16 +276,16 @@ class Outside:
     @step(_retrieve_stage, _retrieve_until)
     async def retrieve(
         self, question: str, plan: QueryPlan, attempt: int = 1, semantic: SemanticUse = "off", source: str = ""
-    ) -> Retrieved:
+    ) -> PackReply:
         """Search every variant of a plan and build the pack; `source` is the user's own retrieval source."""
         _log.info("searching by %d variants", len(plan.query_variants))
 
-        def found() -> Retrieved:
+        def found() -> PackReply:
             builder = PackBuilder(self._store, semantic, self._open_lane, self._reranker)
             if source:
-                return Retrieved(with_estimate(retrieved(source, question, plan, partial(builder.build, question))))
+                return PackReply(with_estimate(retrieved(source, question, plan, partial(builder.build, question))))
             pack, report = builder.build_with_report(question, plan)
-            return Retrieved(with_estimate(pack), report)
+            return PackReply(with_estimate(pack), report)
 
         return await self._reading(found)
 
@@ -513,9 +511,11 @@ class Outside:
         return await self._masked(lambda: check(question, draft, prepared, plan, max_citations))
 
     @step("verify", "end")
-    async def bind(self, binder: str, citations: tuple[Citation, ...], retained: tuple[ReportItem, ...]) -> Bound:
+    async def bind(
+        self, binder: str, citations: tuple[Citation, ...], retained: tuple[ReportItem, ...]
+    ) -> BindingReply:
         """Which retained item each citation stands in, and which citations stand in none."""
-        return await self._masked(lambda: Bound(*strategy_of("binder", binder).bind(citations, retained)))
+        return await self._masked(lambda: BindingReply(*strategy_of("binder", binder).bind(citations, retained)))
 
     # Small things
 

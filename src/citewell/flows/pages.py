@@ -16,23 +16,20 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from citewell.corpus.importers.imported import Imported
-from citewell.corpus.indexing import prepare_document
-from citewell.corpus.ingest import READER_VERSION
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.documents import ReadDocument, Section
-from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import ResearchPack
-from citewell.domain.prepared import PreparedDocument
-from citewell.domain.queries import Filters, QueryPlan
-from citewell.domain.sync import FileFacts, FileOutcome
-from citewell.domain.web import PageFacts, SearchHit
-from citewell.evidence.copies import sketch
-from citewell.packs.build import PackBuilder
-from citewell.synthesis.injections import injections_in, oddities_of
+from citewell.answer.passages import injections_in, oddities_of
+from citewell.ingest.sync import READER_VERSION
+from citewell.readers.importers.entries import ImportedDocument
+from citewell.search.pack import PackBuilder, ResearchPack
+from citewell.search.query import QueryPlan
+from citewell.search.rows import EvidenceRow
+from citewell.store.port import CorpusStore, FileFacts, FileOutcome, Filters, PreparedDocument
+from citewell.store.prepare import prepare_document
 from citewell.text.canonical import canonicalize
+from citewell.text.documents import ReadDocument, Section
 from citewell.text.urls import canonical_url
-from citewell.web.pages import ReadPage
+from citewell.web.credibility import sketch
+from citewell.web.facts import PageFacts, SearchHit
+from citewell.web.fetch import ReadPage
 
 COLLECTION = "online"
 SAVED = "saved-from-the-web"
@@ -54,7 +51,7 @@ class PageStore:
         """Keep a page that was read; what is known of it."""
         fetched = page.fetched
         path = page_path(fetched.final_url)
-        prepared = prepare_document(Imported(page.read, page.source_type), path)
+        prepared = prepare_document(ImportedDocument(page.read, page.source_type), path)
         key = self._write(path, prepared, at, hashlib.sha256(fetched.body).hexdigest(), len(fetched.body))
         text = page.read.text
         return PageFacts(
@@ -82,7 +79,7 @@ class PageStore:
         path = f"{page_path(hit.url).removesuffix('.page')}.snippet"
         section = Section(role="source_summary", start=0, end=len(text))
         read = ReadDocument(text=text, title=hit.title, sections=(section,), url=hit.url, created=hit.published)
-        prepared = prepare_document(Imported(read, "web", part="snippet"), path)
+        prepared = prepare_document(ImportedDocument(read, "web", part="snippet"), path)
         key = self._write(path, prepared, at, prepared.content_hash, len(text))
         return PageFacts(
             *(key, path, hit.url, hit.url, prepared.title, "text/plain", 0, at, prepared.content_hash, len(text)),
@@ -130,7 +127,7 @@ def save_pages(pages: CorpusStore, corpus: CorpusStore, texts: Sequence[tuple[st
             created=document.created,
         )
         path = page_path(document.url or key)
-        prepared = prepare_document(Imported(read, document.source_type, saved=at), path)
+        prepared = prepare_document(ImportedDocument(read, document.source_type, saved=at), path)
         collection = corpus.open_collection(_SAVED_ROOT, True, SAVED, ())
         outcome = FileOutcome(FileFacts(path, length, 0, digest), "indexed", "", (prepared,))
         corpus.write_batch(collection, [outcome], at, READER_VERSION)

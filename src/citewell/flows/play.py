@@ -7,25 +7,25 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from citewell.domain.answers import Draft
-from citewell.domain.events import Entry, RunEvent, SentenceRetracted, SentenceShown
-from citewell.domain.queries import QueryPlan
-from citewell.domain.run_reports import EgressEntry, EgressLedger, EgressOutcome
-from citewell.domain.runs import Failure, RunProfile, RunResult
-from citewell.flows.found import Found
+from citewell.answer.draft import SentenceStream, ShownSentence
+from citewell.check.verdict import Draft
+from citewell.flows.found import Findings
 from citewell.flows.local import local
 from citewell.flows.note import note
 from citewell.flows.profiles import PROFILES
 from citewell.flows.report import report
 from citewell.flows.result import flow_of, result_of
 from citewell.flows.web import web
+from citewell.runs.events import Entry, RunEvent, SentenceRetracted, SentenceShown
 from citewell.runs.execute import Driver
 from citewell.runs.journal import Call, Run, Tolerant
 from citewell.runs.records import read_start
-from citewell.synthesis.streaming import SentenceStream, ShownSentence
+from citewell.runs.run import Failure, RunResult
+from citewell.runs.summaries import EgressEntry, EgressLedger, EgressOutcome
+from citewell.search.query import QueryPlan, RunProfile
 from citewell.text.urls import host_of
 
-Flow = Callable[[Run, Found], Coroutine[Any, Any, None]]
+Flow = Callable[[Run, Findings], Coroutine[Any, Any, None]]
 FLOWS: Mapping[RunProfile, Flow] = {"local": local, "chat": web, "deep": web, "note": note, "report": report}
 InThread = Callable[..., Awaitable[Any]]
 _SENDS = {"ask": "model", "search_web": "search", "read_page": "page"}
@@ -38,7 +38,7 @@ class Play:
     """A run and what it has found, as far as its record goes."""
 
     run: Run
-    found: Found
+    found: Findings
     tool_version: str
 
     @property
@@ -76,7 +76,7 @@ def begin(
     started = read_start(events[0])
     request = started.request
     recorded = () if tolerant is not None else events
-    run, found = Run(events[0].run_id, request, PROFILES[request.profile], recorded, monotonic, tolerant), Found()
+    run, found = Run(events[0].run_id, request, PROFILES[request.profile], recorded, monotonic, tolerant), Findings()
     run.start(flows[request.profile](run, found))
     return Play(run, found, started.tool_version)
 
@@ -149,7 +149,7 @@ class Display:
     A sentence that was shown and is not in the answer that holds is retracted by its number, with the reason.
     """
 
-    def __init__(self, run: Run, found: Found, wake: Callable[[], None], in_thread: InThread) -> None:
+    def __init__(self, run: Run, found: Findings, wake: Callable[[], None], in_thread: InThread) -> None:
         self._run, self._found = run, found
         self._wake = wake
         self._in_thread = in_thread

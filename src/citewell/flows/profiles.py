@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from citewell.domain.briefs import DEFAULT_SECONDS, MAX_SUB_QUERIES
-from citewell.domain.notes import MAX_TOPICS, NOTES_A_TOPIC
-from citewell.domain.runs import Budget, RunProfile, StageSeconds
+from citewell.notes.task import MAX_TOPICS, NOTES_A_TOPIC
+from citewell.reports.brief import DEFAULT_SECONDS, MAX_SUB_QUERIES
+from citewell.runs.run import Budget, StageSeconds
+from citewell.search.query import RunProfile
 
 PROFILES: dict[RunProfile, Budget] = {
     "local": Budget(

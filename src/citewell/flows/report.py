@@ -15,36 +15,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from citewell.briefs.composing import compose_report, count
-from citewell.briefs.items import knowledge_items, page_items
-from citewell.briefs.planning import PLAN_TOKENS, LlmQueryPlanner, topics_of
-from citewell.briefs.quoting import QuotedQuery
-from citewell.briefs.strategies import drafted, planned, strategy_of
-from citewell.briefs.triage import MOST_TRIAGE_CHARS, TRIAGE_TOKENS, HybridCredibilityTriage
-from citewell.briefs.writing import read_report, report_request
-from citewell.domain.answers import Draft, Likeness, PreparedSynthesis, Readings, Verification
-from citewell.domain.briefs import (
-    STRATEGY_NAMES,
-    ClaimType,
-    Duplicate,
-    Family,
-    ItemCredibility,
-    ReportItem,
-    ReportPlan,
-    ReportRecord,
-    ReportTask,
-    SkippedFamily,
-    SubQuestion,
-    WrittenReport,
+from citewell.answer import prompt
+from citewell.answer.evidence import (
+    Likeness,
+    PreparedSynthesis,
+    Readings,
+    merge_packs,
+    merge_prepared,
+    prepare_synthesis,
 )
-from citewell.domain.chat import ChatRequest, Usage
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import Failure, Stage
-from citewell.domain.surveys import TopicSurvey
-from citewell.domain.web import PageFacts, SearchHit, WebUse
+from citewell.check.verdict import Draft, Verification
 from citewell.flows.found import (
-    Found,
+    Findings,
     MayAsk,
     ask,
     fitted,
@@ -57,16 +39,43 @@ from citewell.flows.found import (
 )
 from citewell.flows.gather import ATTEMPTS_A_READ, COPY, Gather, name_of, same_as
 from citewell.flows.local import note_found
-from citewell.flows.outside import Bound, Outside
-from citewell.flows.write import Form, Writing, drafted_by, stop_reason
-from citewell.models.tokens import estimate_tokens
-from citewell.planning.chat_prompt import prompt_of
-from citewell.planning.strategy import plan_question
+from citewell.flows.outside import BindingReply, Outside
+from citewell.flows.write import Writing, WritingForm, drafted_by, stop_reason
+from citewell.models.messages import ChatRequest, Usage, estimate_tokens
+from citewell.reports.brief import (
+    STRATEGY_NAMES,
+    ClaimType,
+    Duplicate,
+    Family,
+    ItemCredibility,
+    ReportItem,
+    ReportPlan,
+    ReportRecord,
+    ReportTask,
+    SkippedFamily,
+    SubQuestion,
+    TopicSurvey,
+    WrittenReport,
+)
+from citewell.reports.quotes import QuotedQuery
+from citewell.reports.strategies import (
+    MOST_TRIAGE_CHARS,
+    TRIAGE_TOKENS,
+    HybridCredibilityTriage,
+    drafted,
+    planned,
+    strategy_of,
+)
+from citewell.reports.subqueries import PLAN_TOKENS, LlmQueryPlanner, topics_of
+from citewell.reports.writing import compose_report, count, knowledge_items, page_items, read_report, report_request
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run
-from citewell.synthesis import review
-from citewell.synthesis.merged_evidence import merge_packs, merge_prepared
-from citewell.synthesis.packing import prepare_synthesis
+from citewell.runs.run import Failure, Stage
+from citewell.search.conversation import prompt_of
+from citewell.search.pack import ResearchPack
+from citewell.search.plan import plan_question
+from citewell.search.query import QueryPlan
 from citewell.text.secrets import kinds_of_secrets
+from citewell.web.facts import PageFacts, SearchHit, WebUse
 
 ROWS_A_QUERY = 8
 HITS_A_QUERY = 8
@@ -81,7 +90,7 @@ _MOST_QUERY_CHARS = 200
 
 
 @dataclass(slots=True)
-class SubQuery:
+class SubQueryProgress:
     """How far a sub-query has come."""
 
     sub_query: SubQuestion
@@ -113,17 +122,17 @@ class Hit:
         return name_of(self.hit.url)
 
 
-async def report(run: Run, found: Found) -> None:
+async def report(run: Run, found: Findings) -> None:
     """Write the report of a brief."""
     assert run.request.report is not None
     await _Report(run, found, run.request.report).run_through()
 
 
 class _Report:
-    def __init__(self, run: Run, found: Found, task: ReportTask) -> None:
+    def __init__(self, run: Run, found: Findings, task: ReportTask) -> None:
         self.run, self.found, self.task = run, found, task
         self.plan: ReportPlan | None = None
-        self.work: list[SubQuery] = []
+        self.work: list[SubQueryProgress] = []
         self.web = _FamilyPages(self, run.request.web or WebUse())
         self.skipped: tuple[SkippedFamily, ...] = ()
         self.items: tuple[ReportItem, ...] = ()
@@ -156,7 +165,7 @@ class _Report:
         use = self.run.request.models
         if use.writes:
             # A report is longer than an answer.
-            written = may_write(self.run, 2 * use.max_output_tokens, review.MAX_OUTPUT_TOKENS)
+            written = may_write(self.run, 2 * use.max_output_tokens, prompt.MAX_OUTPUT_TOKENS)
             planned = MayAsk(2 if use.planner else 0, Usage(1_000, PLAN_TOKENS), use.planner_price)
             each = Usage(estimate_tokens("x" * MOST_TRIAGE_CHARS), TRIAGE_TOKENS)
             triage = MayAsk(1 if self.task.triage == "hybrid" else 0, each, use.writer_price)
@@ -246,11 +255,11 @@ class _Report:
         for one in plan.sub_queries:
             searches = plan_question(prompt_of(one.query), request.filters, limits, include_topic_brief=False)
             self.found.queries_tried += [variant.query for variant in searches.query_variants]
-            self.work.append(SubQuery(one, searches))
+            self.work.append(SubQueryProgress(one, searches))
 
     # Gathering
 
-    async def look_up(self, work: SubQuery) -> None:
+    async def look_up(self, work: SubQueryProgress) -> None:
         """Search the corpus; what was taken from its own sections is read where it stands."""
         run, found, query = self.run, self.found, work.sub_query.query
         try:
@@ -383,7 +392,7 @@ class _Report:
 
     # Writing
 
-    async def _written(self, live: list[SubQuery]) -> bool:
+    async def _written(self, live: list[SubQueryProgress]) -> bool:
         """All evidence is ready: a model writes, or passages are quoted; whether what is written stands."""
         run, found, request, use = self.run, self.found, self.run.request, self.run.request.models
         run.enter("prepare_synthesis")
@@ -396,10 +405,12 @@ class _Report:
             )
         prepared = merge_prepared(request.question, [one.prepared for one in live if one.prepared])
         found.pack, found.plan = merge_packs(packs), self.work[0].plan
-        form = Form(self._request, self._read, self._quote, self.task.own("synthesizer"), self.task.own("verifier"))
+        form = WritingForm(
+            self._request, self._read, self._quote, self.task.own("synthesizer"), self.task.own("verifier")
+        )
         return await Writing(run, found, form, prepared, self.work[0].plan).stands()
 
-    def _pack(self, work: SubQuery) -> ResearchPack:
+    def _pack(self, work: SubQueryProgress) -> ResearchPack:
         """The evidence of a sub-query: the items that were kept for it."""
         base = work.pack or work.pages or next(one.pack for one in self.work if one.pack is not None)
         rows = tuple(item.row for item in self._of_query(work.index))
@@ -462,11 +473,11 @@ class _Report:
         text = unresolved[0] if unresolved else f"{claims} claims, {citations} citations, all resolved"
         self.run.note("report_bound", text, claims=claims, citations=citations, unresolved=unresolved)
 
-    async def _bound(self, checked: Verification) -> Bound:
+    async def _bound(self, checked: Verification) -> BindingReply:
         """Which retained item each citation stands in."""
         binder = self.task.binder
         if binder in STRATEGY_NAMES["binder"]:
-            return Bound(*strategy_of("binder", binder).bind(checked.citations, self._retained))
+            return BindingReply(*strategy_of("binder", binder).bind(checked.citations, self._retained))
         try:
             return await self.run.io(Outside.bind, binder, checked.citations, self._retained)
         except Failed as failed:
@@ -549,7 +560,7 @@ class _FamilyPages(Gather):
         await self._keep_snippets()
         await run.all(*(self._rank(work) for work in report.work))
 
-    def _wanted(self) -> Iterator[tuple[Family, str, SubQuery]]:
+    def _wanted(self) -> Iterator[tuple[Family, str, SubQueryProgress]]:
         """The searches outside, sub-query by sub-query, so that each is asked of every provider before the next.
 
         What was taken from the user's own documents is never sent to anybody, nor what looks like a key or a password.
@@ -561,7 +572,7 @@ class _FamilyPages(Gather):
                 for provider in use.providers:
                     yield use.family, provider, work
 
-    async def _search(self, family: Family, provider: str, work: SubQuery) -> None:
+    async def _search(self, family: Family, provider: str, work: SubQueryProgress) -> None:
         """Results join the candidates; a page that is known already is read once and looked through for both."""
         query = work.sub_query.query[:_MOST_QUERY_CHARS]
         failed = len(self.failed)
@@ -635,7 +646,7 @@ class _FamilyPages(Gather):
                 self._asked_for.setdefault(page.source_key, set()).update(one.sub_query for one in of_page)
                 self.found.saw(page.source_key)
 
-    async def _rank(self, work: SubQuery) -> None:
+    async def _rank(self, work: SubQueryProgress) -> None:
         """The passages of the pages that were read for a sub-query."""
         paths = tuple(page.path for page in self.pages if work.index in self._asked_for[page.source_key])
         if not paths:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from citewell.briefs.writing import REPORT_PROMPT
-from citewell.domain.answers import AnswerStatus, CheckedSentence, NearestPassage, Truncation, Verification
-from citewell.domain.briefs import ReportRecord
-from citewell.domain.packs import ResearchPack
-from citewell.domain.runs import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
-from citewell.flows.found import Found
+from citewell.answer.evidence import NearestPassage, Truncation
+from citewell.answer.prompt import PROMPT_VERSION
+from citewell.check.verdict import AnswerStatus, CheckedSentence, Verification
+from citewell.flows.found import Findings
+from citewell.reports.brief import ReportRecord
+from citewell.reports.writing import REPORT_PROMPT
 from citewell.runs.journal import Run
-from citewell.synthesis.prompt import PROMPT_VERSION
-from citewell.text.table_lines import is_row, rule_under, struck, with_note
+from citewell.runs.run import Exploration, FlowLedger, RunMetrics, RunResult, RunStatus
+from citewell.search.pack import ResearchPack
+from citewell.text.blocks import is_row, rule_under, struck, with_note
 from citewell.version import __version__
 
 EXTRACTIVE_VERSION = "extractive.v1"
 
 
-def result_of(run: Run, found: Found, tool_version: str = __version__) -> RunResult:
+def result_of(run: Run, found: Findings, tool_version: str = __version__) -> RunResult:
     """What a run that is over came to."""
     assert run.stop_reason is not None
     verification = found.verification
@@ -58,7 +59,7 @@ def result_of(run: Run, found: Found, tool_version: str = __version__) -> RunRes
     )
 
 
-def _report(run: Run, found: Found) -> ReportRecord | None:
+def _report(run: Run, found: Findings) -> ReportRecord | None:
     """What a run of a brief gathered and came to; one that failed says why there is no report."""
     if found.record is None:
         return None
@@ -71,14 +72,14 @@ def _report(run: Run, found: Found) -> ReportRecord | None:
     return replace(record, error=why or f"The run ended without a report ({run.stop_reason}).")
 
 
-def _nearest(run: Run, found: Found, status: AnswerStatus) -> tuple[NearestPassage, ...]:
+def _nearest(run: Run, found: Findings, status: AnswerStatus) -> tuple[NearestPassage, ...]:
     """The passages that come nearest: where nothing answers, and where the answer may not be shown."""
     if found.verification is not None and not found.verification.passed:
         return found.verification.nearest
     return found.draft.nearest if found.draft is not None and status == "no_evidence" else ()
 
 
-def _pack(run: Run, found: Found) -> ResearchPack | None:
+def _pack(run: Run, found: Findings) -> ResearchPack | None:
     """The evidence, with the estimate of whoever read it for the answer: answer and estimate come from one reading."""
     likely = found.draft.answerability if found.draft is not None else None
     if found.pack is None or likely is None:
@@ -86,7 +87,7 @@ def _pack(run: Run, found: Found) -> ResearchPack | None:
     return replace(found.pack, coverage=replace(found.pack.coverage, answerability=likely))
 
 
-def _explored(run: Run, found: Found) -> Exploration:
+def _explored(run: Run, found: Findings) -> Exploration:
     """What was tried and turned away; what was dropped once and shown after all is not told as dropped."""
     shown = {row.source_key for row in found.pack.evidence} if found.pack else set()
     return Exploration(
@@ -109,7 +110,7 @@ class _AnsweredBy:
     prompt_version: str
 
 
-def _answered_by(run: Run, found: Found) -> _AnsweredBy:
+def _answered_by(run: Run, found: Findings) -> _AnsweredBy:
     wrote = found.draft is not None and found.draft.written_by == "model"
     was_to = run.failure is not None and run.failure.stage == "synthesize" and run.request.models.writes
     own = run.request.components.get("synthesizer", "")
@@ -124,7 +125,7 @@ def _answered_by(run: Run, found: Found) -> _AnsweredBy:
     return _AnsweredBy(provider, name, "model", PROMPT_VERSION if found.record is None else REPORT_PROMPT)
 
 
-def run_status(run: Run, found: Found) -> RunStatus:
+def run_status(run: Run, found: Findings) -> RunStatus:
     if run.stop_reason == "cancelled":
         return "cancelled"
     if run.stop_reason in ("verification_failed", "synthesis_failed", "synthesis_unavailable"):
@@ -133,7 +134,7 @@ def run_status(run: Run, found: Found) -> RunStatus:
     return "failed" if run.failure is not None and has_nothing else "done"
 
 
-def answer_status(run: Run, found: Found) -> AnswerStatus:
+def answer_status(run: Run, found: Findings) -> AnswerStatus:
     """`ok` only for an answer that was written, checked and bound to evidence."""
     if run.stop_reason == "synthesis_unavailable":
         return "unavailable"
@@ -151,14 +152,14 @@ def answer_status(run: Run, found: Found) -> AnswerStatus:
     return "ok_truncated" if truncated else "ok"
 
 
-def _found_nothing(run: Run, found: Found) -> bool:
+def _found_nothing(run: Run, found: Findings) -> bool:
     """Whether the run searched and came back empty; one that was stopped before, or with evidence, did not."""
     if run.stop_reason in ("cancelled", "timeout_exceeded", "max_steps_reached"):
         return found.pack is not None and not found.pack.evidence
     return run.stop_reason == "no_evidence"
 
 
-def _warnings(run: Run, found: Found, status: AnswerStatus) -> tuple[str, ...]:
+def _warnings(run: Run, found: Findings, status: AnswerStatus) -> tuple[str, ...]:
     said = list(found.verification.warnings) if found.verification else []
     if _answered_by(run, found).tool == "extractive":
         said.append("extractive")
@@ -175,7 +176,7 @@ def _warnings(run: Run, found: Found, status: AnswerStatus) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def _answer(run: Run, found: Found, shown: Verification | None) -> str:
+def _answer(run: Run, found: Findings, shown: Verification | None) -> str:
     if shown is None:
         return ""
     return "\n".join(_line(sentence) for sentence in shown.sentences).strip("\n")
@@ -206,7 +207,7 @@ def _table_line(sentence: CheckedSentence) -> str:
     return with_note(sentence.text, f"{marks}{flag}")
 
 
-def metrics_of(run: Run, found: Found) -> RunMetrics:
+def metrics_of(run: Run, found: Findings) -> RunMetrics:
     verification = found.verification
     answer = sum(len(sentence.text) for sentence in verification.sentences) if verification else 0
     return RunMetrics(
@@ -230,7 +231,7 @@ def metrics_of(run: Run, found: Found) -> RunMetrics:
     )
 
 
-def flow_of(run: Run, found: Found) -> FlowLedger:
+def flow_of(run: Run, found: Findings) -> FlowLedger:
     """Where the evidence went, for the invariant that nothing is cited that was not shown and retrieved."""
     pack = found.pack
     admitted = (

@@ -11,15 +11,22 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.domain.chat import ChatFailed, ChatMessage, ChatModel, ChatReply, ChatRequest
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.errors import BadInput
-from citewell.domain.ports import Clock
-from citewell.domain.runs import ModelUse, Spend
-from citewell.domain.summaries import Summary, SummaryKind, SummaryProgress, SummaryReport, Unsummarized, role_of_whole
+from citewell.clock import Clock
+from citewell.errors import BadInput
 from citewell.flows.found import affordable, call_of, lost_call, spent
+from citewell.models.messages import ChatFailed, ChatModel, ChatReply, ChatRequest, PromptMessage
+from citewell.runs.run import ModelUse, Spend
+from citewell.store.port import (
+    CorpusStore,
+    MissingSummary,
+    Summary,
+    SummaryKind,
+    SummaryProgress,
+    SummaryReport,
+    role_of_whole,
+)
 from citewell.text.secrets import kinds_of_secrets
-from citewell.text.summarizing import CHUNK_CHARS, LOOK_THROUGH, extractive_summary
+from citewell.text.summary import CHUNK_CHARS, LOOK_THROUGH, extractive_summary
 
 _TOLD_CHARS = 12_000
 _MODEL_CHARS = 1_200
@@ -96,10 +103,10 @@ class _Work:
     def _lacking(self) -> int:
         return self._corpus.summaries.count_lacking(self._kind, self._model, self._keys)
 
-    def _next(self, after: int) -> Unsummarized | None:
+    def _next(self, after: int) -> MissingSummary | None:
         return self._corpus.summaries.next_lacking(self._kind, self._model, self._keys, after)
 
-    def _summaries(self, waiting: Unsummarized) -> list[Summary] | None:
+    def _summaries(self, waiting: MissingSummary) -> list[Summary] | None:
         """Of the whole and of every chunk; empty where there is none to be had, None where the money is spent."""
         document, digest = waiting.document, waiting.document.content_hash
         chunks = list(self._chunk_summaries(waiting))
@@ -117,7 +124,7 @@ class _Work:
             return []
         return [Summary(role_of_whole(document.kind), "model", reply, start, end, digest, self._writer.name), *chunks]
 
-    def _chunk_summaries(self, waiting: Unsummarized) -> Iterator[Summary]:
+    def _chunk_summaries(self, waiting: MissingSummary) -> Iterator[Summary]:
         if len(waiting.chunks) < 2:
             return
         document, digest = waiting.document, waiting.document.content_hash
@@ -128,14 +135,14 @@ class _Work:
             if said:
                 yield Summary("chunk_summary", "extractive", said, chunk.start, chunk.end, digest)
 
-    def _asked(self, writer: SummaryModel, waiting: Unsummarized, told: str) -> str | None:
+    def _asked(self, writer: SummaryModel, waiting: MissingSummary, told: str) -> str | None:
         """What the model says of a document; empty where it cannot be asked or says nothing, None without the money."""
         key = waiting.document.source_key
         if writer.use.is_hosted and kinds_of_secrets(told):
             self._withheld.append(key)
             return ""
         question = writer.mask(_question(waiting.document.title, told))
-        messages = (ChatMessage("system", _RULES), ChatMessage("user", question))
+        messages = (PromptMessage("system", _RULES), PromptMessage("user", question))
         asked = ChatRequest("write", writer.name, messages, _OUTPUT_TOKENS, _SECONDS)
         request = affordable(asked, self._spend, writer.use)
         if request is None:

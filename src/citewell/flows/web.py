@@ -17,15 +17,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.domain.answers import Draft
-from citewell.domain.chat import ChatMessage, ChatRequest, Usage
-from citewell.domain.evidence import EvidenceRow
-from citewell.domain.packs import ResearchPack
-from citewell.domain.queries import QueryPlan
-from citewell.domain.topics import TopicBrief
-from citewell.domain.web import LoopStop, SearchHit, SourceFamily, WebUse
-from citewell.flows.found import Found, MayAsk, ask, fitted, some
-from citewell.flows.gather import ATTEMPTS_A_READ, LEAST_BYTES, RETRACTED, Candidate, Gather, counts, name_of, same_as
+from citewell.answer.evidence import inert
+from citewell.answer.passages import NOT_FOUND
+from citewell.check.verdict import Draft
+from citewell.flows.found import Findings, MayAsk, ask, fitted, some
+from citewell.flows.gather import (
+    ATTEMPTS_A_READ,
+    LEAST_BYTES,
+    RETRACTED,
+    Gather,
+    PageCandidate,
+    counts,
+    name_of,
+    same_as,
+)
 from citewell.flows.judge import WebAssessment, WebEvidence, assess, weigh
 from citewell.flows.local import (
     estimate_cost,
@@ -41,14 +46,16 @@ from citewell.flows.local import (
 )
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer, answer_form
-from citewell.models.structured import Unstructured, read_json
-from citewell.models.tokens import estimate_tokens
-from citewell.packs.topic_brief import with_brief
-from citewell.planning.web_queries import distinct, first_queries, intents_of, is_time_bound
+from citewell.models.messages import ChatRequest, NoJson, PromptMessage, Usage, estimate_tokens, read_json
 from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run, Task
-from citewell.synthesis.lead_ins import NOT_FOUND
-from citewell.synthesis.shown_evidence import inert
+from citewell.search.pack import ResearchPack
+from citewell.search.plan import distinct, first_queries, intents_of, is_time_bound
+from citewell.search.query import QueryPlan
+from citewell.search.rows import EvidenceRow
+from citewell.search.topic_brief import with_brief
+from citewell.search.topics import TopicBrief
 from citewell.text.urls import site_of
+from citewell.web.facts import LoopStop, SearchHit, SourceFamily, WebUse
 
 HITS_A_QUERY = 10
 _NEITHER = "Neither what you saved nor what was found on the web answers this directly."
@@ -64,7 +71,7 @@ _MOST_NAMED = 3
 _ADDRESS = re.compile(r"https?://[^\s<>\"']{4,1000}")
 
 
-async def web(run: Run, found: Found) -> None:
+async def web(run: Run, found: Findings) -> None:
     """Answer from the corpus and the web."""
     use = run.request.web
     if run.request.goal != "answer" or use is None or not use.providers:
@@ -107,11 +114,11 @@ def named_pages(question: str) -> tuple[str, ...]:
 class Rounds(Gather):
     """The loop: each round asks, reads and weighs."""
 
-    def __init__(self, run: Run, found: Found, use: WebUse) -> None:
+    def __init__(self, run: Run, found: Findings, use: WebUse) -> None:
         super().__init__(run, found, use)
         question = run.request.question
         self._intents, self._is_time_bound = intents_of(question), is_time_bound(question)
-        self._candidates = [Candidate(SearchHit(url, url), "question", -1) for url in named_pages(question)]
+        self._candidates = [PageCandidate(SearchHit(url, url), "question", -1) for url in named_pages(question)]
         # Pages that were found, by their canonical names, tried or not.
         self._known = {one.name for one in self._candidates}
         self._round_pages = 0
@@ -190,7 +197,7 @@ class Rounds(Gather):
         """Results join the candidates in their provider's order; a page that is known already does not come twice."""
         hits = await self.search(provider, query, HITS_A_QUERY, _SEARCH_SECONDS, max_bytes)
         for place, hit in enumerate(hits or ()):
-            candidate = Candidate(hit, provider, place)
+            candidate = PageCandidate(hit, provider, place)
             if candidate.name not in self._known:
                 self._known.add(candidate.name)
                 self._candidates.append(candidate)
@@ -214,7 +221,7 @@ class Rounds(Gather):
             self.reserve(max_bytes)
             self._tasks.append(self.run.spawn(self._page(candidate, max_bytes)))
 
-    async def _page(self, candidate: Candidate, max_bytes: int) -> None:
+    async def _page(self, candidate: PageCandidate, max_bytes: int) -> None:
         """A page was read: it counts, unless it is a copy of one that does."""
         page = await self.read(candidate.hit.url, max_bytes)
         self._reading -= 1
@@ -244,7 +251,7 @@ class Rounds(Gather):
     def _pages_read(self) -> int:
         return sum(counts(page) for page in self.pages)
 
-    def _choose(self) -> tuple[Candidate, str]:
+    def _choose(self) -> tuple[PageCandidate, str]:
         """The next candidate: in the providers' order, unless there is a reason to take another first."""
         ordered = sorted(self._candidates, key=lambda one: one.place)
         first = ordered[0]
@@ -537,7 +544,7 @@ def evaluator_request(
         f"<data>\nQuestion: {inert(question)[:2_000]}\nStill missing, by rules: {lacking}\n"
         f"Passages read so far:\n{passages or '- none yet'}\n</data>"
     )
-    messages = (ChatMessage("system", _SYSTEM), ChatMessage("user", asked))
+    messages = (PromptMessage("system", _SYSTEM), PromptMessage("user", asked))
     return ChatRequest("evaluate", model, messages, ADVICE_TOKENS, seconds, SCHEMA, "search_step")
 
 
@@ -545,7 +552,7 @@ def read_advice(reply: str) -> Advice:
     """What a reply advises, cleaned and bounded."""
     try:
         read = read_json(reply, _Reply)
-    except Unstructured as error:
+    except NoJson as error:
         return Advice(error=str(error)[:300])
     if not 0.0 <= read.confidence <= 1.0:
         return Advice(error=f"a confidence of {read.confidence:g}")

@@ -10,28 +10,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from citewell.corpus.keys import split_version
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.errors import CitewellError
-from citewell.domain.ports import Clock
-from citewell.domain.run_reports import EgressPreview, PreviewedProvider
-from citewell.domain.runs import RunRequest
-from citewell.domain.web import PageFacts
+from citewell.clock import Clock
+from citewell.errors import CitewellError
 from citewell.flows.note import ATTEMPTS
 from citewell.flows.outside import Web
 from citewell.flows.pages import PageStore, PassingStore, is_page_key, save_pages
-from citewell.planning.chat_prompt import prompt_of
-from citewell.planning.strategy import plan_question
-from citewell.planning.web_queries import first_queries, intents_of
-from citewell.readers.pages import PageBytes, PageText
+from citewell.readers.pages import PageBytes, PageDocument
 from citewell.readers.process_pool import WarmReaders
+from citewell.runs.run import RunRequest
+from citewell.runs.summaries import EgressPreview, PreviewedProvider
+from citewell.search.conversation import prompt_of
+from citewell.search.plan import first_queries, intents_of, plan_question
 from citewell.settings import Settings
+from citewell.store.port import CorpusStore
+from citewell.text.documents import split_version
 from citewell.text.urls import host_of
+from citewell.web.facts import PageFacts
+from citewell.web.fetch import page_readers
 from citewell.web.guard import Guard, Resolve
-from citewell.web.pages import page_readers
-from citewell.web.providers.registry import PROVIDERS, Enabled, enabled
-from citewell.web.replies import ReplyBytes, ReplyHits, reply_readers
-from citewell.web.searching import WebSearcher
+from citewell.web.providers import PROVIDERS, EnabledProvider, enabled
+from citewell.web.search import ReplyBytes, ReplyHits, WebSearcher, reply_readers
 
 
 @dataclass
@@ -56,7 +54,7 @@ class WebAccess:
         return PageStore(self.open_store(self.settings.pages_path))
 
     @cached_property
-    def readers(self) -> WarmReaders[PageBytes, PageText]:
+    def readers(self) -> WarmReaders[PageBytes, PageDocument]:
         return page_readers()
 
     @cached_property
@@ -79,7 +77,7 @@ class WebAccess:
         """The web as one run reaches it."""
         return RunWeb(self, run_id, (lambda: self.pages) if run_id is not None else PassingStore(self.open_store))
 
-    def providers(self) -> dict[str, Enabled]:
+    def providers(self) -> dict[str, EnabledProvider]:
         """The providers that are turned on and can be asked; a run begun with others is told that they are gone."""
         try:
             return {one.provider.name: one for one in enabled(self.settings)}

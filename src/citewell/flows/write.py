@@ -10,27 +10,23 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from citewell.briefs.quoting import QuotedQuery
-from citewell.domain.answers import Citation, Draft, Likeness, PreparedSynthesis, Readings, Verification
-from citewell.domain.briefs import SubQuestion
-from citewell.domain.chat import ChatRequest
-from citewell.domain.judging import ClaimPair
-from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import Failure, StopReason
-from citewell.flows.found import Found, ask, fitted, note_asked, note_ceiling, some
+from citewell.answer.confidence import MAX_READ, texts_to_compare
+from citewell.answer.disagreement import in_sections
+from citewell.answer.draft import declines, read_answer
+from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings, as_meant, prepare_synthesis
+from citewell.answer.prompt import faults_of, read_review, repair_request, review_request, rules, write_request
+from citewell.answer.quote import extract
+from citewell.check.verdict import Citation, Draft, Verification
+from citewell.check.verify import pairs_to_judge, verify
+from citewell.flows.found import Findings, ask, fitted, note_asked, note_ceiling, some
 from citewell.flows.outside import Outside
+from citewell.models.judge import ClaimPair
+from citewell.models.messages import ChatRequest
+from citewell.reports.brief import SubQuestion
+from citewell.reports.quotes import QuotedQuery
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, STAGE_TIMEOUT, Abandoned, Failed, Run
-from citewell.synthesis.drafting import declines, read_answer
-from citewell.synthesis.extract import extract
-from citewell.synthesis.judging import pairs_to_judge
-from citewell.synthesis.likeness import texts_to_compare
-from citewell.synthesis.meant import as_meant
-from citewell.synthesis.packing import prepare_synthesis
-from citewell.synthesis.prompt import faults_of, repair_request, rules, write_request
-from citewell.synthesis.read_answers import MAX_READ
-from citewell.synthesis.review import read_review, review_request
-from citewell.synthesis.sections import in_sections
-from citewell.synthesis.verify import verify
+from citewell.runs.run import Failure, StopReason
+from citewell.search.query import QueryPlan
 
 IN_SECTIONS = ("deep",)
 UNAVAILABLE = ("unreachable", "unauthorized", "unknown_model", "rate_limited")
@@ -44,7 +40,7 @@ DAY_LIMIT = "day_limit"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class WritingForm:
     """How one kind of run writes: what a model is asked, how its reply is read, what is quoted where none writes."""
 
     request: Callable[[PreparedSynthesis, float], ChatRequest]
@@ -55,7 +51,7 @@ class Form:
     verifier: str = ""
 
 
-def answer_form(run: Run, found: Found, refusal: Callable[[Draft], Draft] = lambda draft: draft) -> Form:
+def answer_form(run: Run, found: Findings, refusal: Callable[[Draft], Draft] = lambda draft: draft) -> WritingForm:
     """An answer to a question; a refusal may have words of its own."""
     request, sections = run.request, run.request.profile in IN_SECTIONS
     use, own = request.models, request.components.get("synthesizer", "")
@@ -76,7 +72,7 @@ def answer_form(run: Run, found: Found, refusal: Callable[[Draft], Draft] = lamb
         draft = in_sections(draft, prepared) if sections else draft
         return refusal(draft) if draft.refused else draft
 
-    return Form(wanted, read, quote, own, request.components.get("verifier", ""))
+    return WritingForm(wanted, read, quote, own, request.components.get("verifier", ""))
 
 
 async def drafted_by(run: Run, synthesizer: str, queries: tuple[QuotedQuery, ...]) -> Draft:
@@ -88,7 +84,7 @@ async def drafted_by(run: Run, synthesizer: str, queries: tuple[QuotedQuery, ...
         run.end("synthesis_failed", Failure("synthesize", failed.code, failed.message, failed.fix))
 
 
-async def answer(run: Run, found: Found, form: Form | None = None) -> NoReturn:
+async def answer(run: Run, found: Findings, form: WritingForm | None = None) -> NoReturn:
     """Answer from the pack, and end the run."""
     assert found.pack is not None
     form, request, use = form or answer_form(run, found), run.request, run.request.models
@@ -109,7 +105,9 @@ async def answer(run: Run, found: Found, form: Form | None = None) -> NoReturn:
 class Writing:
     """Evidence that is packed, and what is made of it."""
 
-    def __init__(self, run: Run, found: Found, form: Form, prepared: PreparedSynthesis, plan: QueryPlan) -> None:
+    def __init__(
+        self, run: Run, found: Findings, form: WritingForm, prepared: PreparedSynthesis, plan: QueryPlan
+    ) -> None:
         self.run, self.found, self.form = run, found, form
         self.prepared, self.plan = prepared, plan
         found.prepared = prepared
@@ -378,7 +376,7 @@ class Writing:
             run.warn("review_doubts")
 
 
-def at_ceiling(run: Run, found: Found, of_day: str = "") -> None:
+def at_ceiling(run: Run, found: Findings, of_day: str = "") -> None:
     """A ceiling leaves no room for the call: what there is is quoted, and said to be not all."""
     note_ceiling(run, found, of_day)
     run.finishing = "cost_limit_reached"
@@ -410,7 +408,7 @@ def _failed_gates(checked: Verification) -> tuple[str, ...]:
     return tuple(gate.name for gate in checked.gates if not gate.passed)
 
 
-def stop_reason(run: Run, found: Found) -> StopReason:
+def stop_reason(run: Run, found: Findings) -> StopReason:
     """Why a run that came to its end came to it."""
     if found.verification is not None and not found.verification.passed:
         return "verification_failed"

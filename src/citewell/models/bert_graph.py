@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from citewell.domain.errors import Unavailable
+from citewell.errors import Unavailable
 
 OPSET, IR_VERSION = 17, 9
 _HEADER_BYTES = 100_000_000

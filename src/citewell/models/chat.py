@@ -10,17 +10,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from importlib.util import find_spec
 
-from citewell.domain.chat import ChatReply, ChatRequest, Price, Usage
-from citewell.domain.errors import Unavailable
+from citewell.errors import Unavailable
 from citewell.models import faults
-from citewell.models.anthropic_chat import AnthropicChat
-from citewell.models.endpoints import Endpoint, Protocol, resolve
-from citewell.models.exchange import INSTALL, Adapter, Exchange, load_client
-from citewell.models.incoming import Endless, Incoming, Piece
-from citewell.models.openai_chat import OpenAiChat
-from citewell.models.prices import PriceList
-from citewell.models.retrying import Pace, persist
-from citewell.models.tokens import estimate_prompt, estimate_tokens
+from citewell.models.anthropic import AnthropicChat
+from citewell.models.endpoints import Endpoint, PriceList, Protocol, resolve
+from citewell.models.faults import Pace, persist
+from citewell.models.messages import ChatReply, ChatRequest, Price, Usage, estimate_prompt, estimate_tokens
+from citewell.models.openai import OpenAiChat
+from citewell.models.reply import INSTALL, Adapter, Endless, Exchange, ReplyPiece, ReplyReader, load_client
 from citewell.settings import Settings
 
 # Once a reply has begun, silence this long means that it will not go on. Before, a local model may need minutes.
@@ -69,9 +66,9 @@ class EndpointChat:
             nonlocal attempts
             attempts += 1
 
-        async def attempt(seconds: float) -> Incoming:
+        async def attempt(seconds: float) -> ReplyReader:
             nonlocal spent
-            incoming = Incoming(request.max_output_tokens, on_text)
+            incoming = ReplyReader(request.max_output_tokens, on_text)
             exchange = Exchange(request, endpoint, on_text is not None, seconds, self._pace.time_of_day, sent)
             try:
                 await self._receive(exchange, incoming)
@@ -98,7 +95,7 @@ class EndpointChat:
             attempts,
         )
 
-    async def _receive(self, exchange: Exchange, incoming: Incoming) -> None:
+    async def _receive(self, exchange: Exchange, incoming: ReplyReader) -> None:
         """Take in the whole reply, within its time."""
         endpoint = exchange.endpoint
         adapter = self._adapters[endpoint.provider.protocol]
@@ -114,7 +111,9 @@ class EndpointChat:
             raise faults.endless(endpoint) from None
         incoming.end()
 
-    async def _next(self, pieces: AsyncGenerator[Piece, None], incoming: Incoming, endpoint: Endpoint) -> Piece | None:
+    async def _next(
+        self, pieces: AsyncGenerator[ReplyPiece, None], incoming: ReplyReader, endpoint: Endpoint
+    ) -> ReplyPiece | None:
         try:
             async with asyncio.timeout(self._idle if incoming.has_begun else None):
                 return await anext(pieces, None)
@@ -122,14 +121,14 @@ class EndpointChat:
             raise faults.timed_out(endpoint, self._idle, is_idle=True) from None
 
 
-def _usage_of_failed(fault: faults.CallFault, incoming: Incoming, request: ChatRequest) -> Usage:
+def _usage_of_failed(fault: faults.CallFault, incoming: ReplyReader, request: ChatRequest) -> Usage:
     """What was not answered is not billed; what broke off or came too late probably is."""
     if incoming.has_begun or fault.problem in ("timeout", "cut_stream", "endless", "bad_reply"):
         return incoming.usage or _estimated(incoming, request)
     return Usage(is_reported=True)
 
 
-def _estimated(incoming: Incoming, request: ChatRequest) -> Usage:
+def _estimated(incoming: ReplyReader, request: ChatRequest) -> Usage:
     return Usage(estimate_prompt(request.messages), estimate_tokens(incoming.output))
 
 

@@ -65,7 +65,7 @@ def async_client(endpoint: Endpoint, watch: Watch, seconds: float) -> httpx2.Asy
 
 def client(endpoint: Endpoint, watch: Watch, seconds: float) -> httpx2.Client:
     """The same for those who wait in a thread."""
-    return httpx2.Client(transport=_Watched(endpoint, watch), timeout=time_limits(seconds), trust_env=False)
+    return httpx2.Client(transport=_CountingTransport(endpoint, watch), timeout=time_limits(seconds), trust_env=False)
 
 
 def time_limits(seconds: float) -> httpx2.Timeout:
@@ -106,7 +106,7 @@ class _AsyncWatched(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class _Watched(httpx2.BaseTransport):
+class _CountingTransport(httpx2.BaseTransport):
     def __init__(self, endpoint: Endpoint, watch: Watch) -> None:
         self._endpoint, self._watch = endpoint, watch
         self._inner = httpx2.HTTPTransport(verify=trusted_certificates(), trust_env=False, retries=0)
@@ -114,7 +114,7 @@ class _Watched(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = self._inner.handle_request(_only_ours(request, self._endpoint))
         self._watch.began = True
-        return _response(response, _Counted(response.stream, self._watch))
+        return _response(response, _CountingStream(response.stream, self._watch))
 
     def close(self) -> None:
         self._inner.close()
@@ -138,7 +138,7 @@ class _AsyncCounted(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-class _Counted(httpx2.SyncByteStream):
+class _CountingStream(httpx2.SyncByteStream):
     def __init__(self, inner: Any, watch: Watch) -> None:
         self._inner, self._watch = inner, watch
 

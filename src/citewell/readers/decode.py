@@ -6,8 +6,8 @@ Never fails: what no encoding explains is read as Latin-1. Whether bytes are tex
 from __future__ import annotations
 
 import codecs
+from dataclasses import dataclass
 
-from citewell.domain.values import dataclass
 from citewell.text.canonical import canonicalize
 
 _BOMS = (
@@ -63,7 +63,7 @@ _LATIN_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """Canonical text, the encoding it was read in and what should be said about that."""
 
     text: str
@@ -71,7 +71,7 @@ class Decoded:
     warnings: tuple[str, ...] = ()
 
 
-def decode(data: bytes, *, declared: str | None = None) -> Decoded:
+def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     """The text of these bytes: by their mark, as UTF-8, as declared, or by a guess."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
@@ -98,30 +98,30 @@ def wide_encoding(data: bytes) -> str | None:
     return "utf-16-be" if even > 0.4 * half and odd < 0.02 * half else None
 
 
-def _strict(data: bytes, encoding: str | None) -> Decoded | None:
+def _strict(data: bytes, encoding: str | None) -> DecodedText | None:
     if encoding is None:
         return None
     try:
-        return Decoded(canonicalize(data.decode(encoding)), encoding)
+        return DecodedText(canonicalize(data.decode(encoding)), encoding)
     except UnicodeDecodeError:
         return None
 
 
-def _with_surrogates(data: bytes) -> Decoded | None:
+def _with_surrogates(data: bytes) -> DecodedText | None:
     """UTF-8 but for halves of surrogate pairs, which programs on Windows and the JVM let slip into files."""
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return None
     lost = sum("\ud800" <= char <= "\udfff" for char in text)
-    return Decoded(canonicalize(text), "utf-8", (f"damaged UTF-8: unreadable places: {lost}",))
+    return DecodedText(canonicalize(text), "utf-8", (f"damaged UTF-8: unreadable places: {lost}",))
 
 
-def _damaged(data: bytes, encoding: str) -> Decoded:
+def _damaged(data: bytes, encoding: str) -> DecodedText:
     text = data.decode(encoding, "replace")
     lost = text.count("�") - _written_replacements(data, encoding)
     warnings = (f"damaged {encoding.upper()}: unreadable places: {lost}",) if lost else ()
-    return Decoded(canonicalize(text), encoding, warnings)
+    return DecodedText(canonicalize(text), encoding, warnings)
 
 
 def _written_replacements(data: bytes, encoding: str) -> int:
@@ -129,7 +129,7 @@ def _written_replacements(data: bytes, encoding: str) -> int:
     return data.count("�".encode(encoding))
 
 
-def _mostly_utf8(data: bytes) -> Decoded | None:
+def _mostly_utf8(data: bytes) -> DecodedText | None:
     """UTF-8 with a few broken places, as a cut-off file has: far more characters beyond ASCII fit than do not."""
     text = data.decode("utf-8", "replace")
     broken = text.count("�")
@@ -137,11 +137,11 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
     return _damaged(data, "utf-8") if fitting > 4 * broken else None
 
 
-def _guessed(data: bytes) -> Decoded:
+def _guessed(data: bytes) -> DecodedText:
     for encoding in (_guess(data), "cp1252", "latin-1"):
         decoded = _strict(data, encoding)
         if decoded is not None:
-            return Decoded(decoded.text, decoded.encoding, (f"not UTF-8: read as {decoded.encoding}",))
+            return DecodedText(decoded.text, decoded.encoding, (f"not UTF-8: read as {decoded.encoding}",))
     raise AssertionError("Latin-1 reads every byte")
 
 

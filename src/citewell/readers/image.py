@@ -15,9 +15,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from citewell.domain.documents import ReadDocument
-from citewell.domain.errors import NoText, Unreadable
-from citewell.readers.blocks import Block, compose
+from citewell.errors import NoText, Unreadable
+from citewell.readers.compose import TextBlock, compose
+from citewell.text.documents import ReadDocument
 
 INSTALL = "pip install 'citewell[ocr]'"
 MAX_PIXELS = 50_000_000
@@ -47,7 +47,7 @@ def has_ocr() -> bool:
 def read_image(data: bytes, recognise: Recognise | None = None) -> ReadDocument:
     """The text in this image; raises NoText when there is none, Unreadable when nothing can recognise it."""
     lines = (recognise or _recognised)(data)
-    composed = compose([Block("\n".join(line.strip() for line in lines if line.strip()), "ocr")])
+    composed = compose([TextBlock("\n".join(line.strip() for line in lines if line.strip()), "ocr")])
     if not composed.text:
         raise NoText("no text found in this image")
     return ReadDocument(text=composed.text, title=None, sections=composed.sections, links=composed.links)

@@ -5,16 +5,60 @@ The name decides, because it is what the user sees; bytes that contradict it are
 
 from __future__ import annotations
 
+import codecs
 import re
+from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from citewell.domain.documents import Kind, ReadDocument, SourceType
-from citewell.domain.errors import Unreadable
-from citewell.domain.values import dataclass
-from citewell.readers.binary import binary_kind
-from citewell.readers.decode import decode
+from citewell.errors import Unreadable
+from citewell.readers.decode import decode, wide_encoding
 from citewell.readers.image import INSTALL, has_ocr
-from citewell.readers.transcripts import is_transcript
+from citewell.readers.markup import url_links
+from citewell.readers.subtitles import is_transcript
+from citewell.readers.written_sections import without_written
+from citewell.text.documents import Kind, ReadDocument, Section, SourceType
+
+# Bytes that are no text, whatever their file name says.
+
+
+_SAMPLE_BYTES = 64 * 1024
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_MAGIC = re.compile(
+    rb"(?P<PDF>%PDF-\d)|(?P<zip>PK(?:\x03\x04|\x05\x06))|(?P<PNG>\x89PNG)|(?P<JPEG>\xff\xd8\xff)|(?P<GIF>GIF8[79]a)"
+    rb"|(?P<ELF>\x7fELF)|(?P<gzip>\x1f\x8b)|(?P<SQLite>SQLite format 3\x00)|(?P<RIFF>RIFF.{4}(?:WAVE|WEBP|AVI ))"
+    rb"|(?P<Ogg>OggS\x00)|(?P<MP3>ID3[\x00-\x1f])|(?P<plist>bplist00)|(?P<xz>\xfd7zXZ)|(?P<Office>\xd0\xcf\x11\xe0)"
+    rb"|(?P<RAR>Rar!\x1a)|(?P<sevenzip>7z\xbc\xaf)|(?P<zstd>\x28\xb5\x2f\xfd)|(?P<bzip2>BZh\d1AY)",
+    re.DOTALL,
+)
+_CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1B}) + b"\x7f"
+# A stray control character is a blemish of a text; more than these are no text.
+_CONTROL_SHARE = 0.1
+
+
+def binary_kind(data: bytes) -> str | None:
+    """What these bytes are instead of text, such as "PNG"; None for text in any encoding."""
+    magic = _MAGIC.match(data)
+    if magic is not None:
+        return magic.lastgroup
+    if data.startswith(_MARKS):
+        return None
+    sample = data[:_SAMPLE_BYTES]
+    if (wide := wide_encoding(data)) is not None:
+        # Only a guess so far: text in that encoding has letters in it, not control characters.
+        sample = sample.decode(wide, "replace").encode("utf-8", "replace")
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    has_zeros_beyond_utf8 = b"\x00" in sample and not _is_utf8(sample)
+    return "binary" if has_zeros_beyond_utf8 or controls > _CONTROL_SHARE * len(sample) else None
+
+
+def _is_utf8(sample: bytes) -> bool:
+    """Whether the sample is UTF-8, but for a last character that the cut may have split."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 Reader = Literal["markdown", "plain", "html", "pdf", "transcript", "subtitles", "office", "epub", "table", "image"]
 HEAD_BYTES = 4_096
@@ -119,8 +163,6 @@ def _read(data: bytes, name: str, reader: Reader) -> ReadDocument:
 
             return read_markdown(text_bytes(data, name))
         case "plain":
-            from citewell.readers.plain import read_plain
-
             return read_plain(text_bytes(data, name))
         case "html":
             from citewell.readers.html import read_html
@@ -131,7 +173,7 @@ def _read(data: bytes, name: str, reader: Reader) -> ReadDocument:
 
             return read_pdf(data)
         case "transcript":
-            from citewell.readers.transcripts import read_transcript
+            from citewell.readers.subtitles import read_transcript
 
             return read_transcript(text_bytes(data, name))
         case "subtitles":
@@ -143,7 +185,7 @@ def _read(data: bytes, name: str, reader: Reader) -> ReadDocument:
 
             return read_office(data)
         case "epub":
-            from citewell.readers.epub import read_epub
+            from citewell.readers.office import read_epub
 
             return read_epub(data)
         case "table":
@@ -174,3 +216,14 @@ def _why_skipped(suffix: str) -> str:
         return f"{_EXPORT_BY_SUFFIX[suffix]} ({suffix}): not an export that Citewell knows"
     kind = _NOT_YET_BY_SUFFIX.get(suffix)
     return f"unknown kind of file ({suffix})" if kind is None else f"{kind} ({suffix}): this kind is not imported yet"
+
+
+# Plain text files: one section; a form feed starts no page, because few of them mean one.
+
+
+def read_plain(data: bytes) -> ReadDocument:
+    """The text in these bytes, in whatever encoding, with the URLs it mentions."""
+    decoded = decode(data)
+    text = without_written(decoded.text)
+    sections = (Section(role="user_note", start=0, end=len(text)),) if text.strip() else ()
+    return ReadDocument(text=text, title=None, sections=sections, links=url_links(text), warnings=decoded.warnings)

@@ -2,7 +2,7 @@
 
 One regular expression finds the next character that may mean something; the rest is skipped at C speed. Every
 pattern is linear: what cannot match fails at the next character of its own kind, and a closing marker that was
-once not found is never looked for again. Lines end at `\\n` only.
+once not found is never looked for again. Lines end at `\n` only.
 
 Not a CommonMark parser: HTML blocks do not hide headings, indented code is ordinary text, and reference links
 (`[text][id]`) are known by their definitions only.
@@ -12,14 +12,186 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+from urllib.parse import unquote
 
-from citewell.domain.documents import Link
-from citewell.domain.values import dataclass
-from citewell.readers.headings import Heading, plain_heading
-from citewell.readers.references import AFTER_H, markdown_link, url_link, url_links, wikilink
+from citewell.text.canonical import canonicalize
+from citewell.text.documents import Link, Role, Section
+
+# Headings of a Markdown text and the sections they open.
+
+
+# A heading is repeated in the path of every chunk below it, so a hostile one must not be megabytes long.
+HEADING_CHARS = 200
+_RAW_CHARS = 300
+
+_MARKUP = re.compile(r"[#^%<!\[*~=`_\\]")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
+_BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
+_COMMENT = re.compile(r"%%.*?%%|<!--.*?-->")
+_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_HEADING_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_EMPHASIS = re.compile(r"(\*{1,3}|~~|==|`+)(?=\S)(.+?)(?<=\S)\1")
+_UNDERSCORES = re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading line: its level, its plain text and where it starts."""
+
+    level: int
+    text: str
+    start: int
+
+
+def plain_heading(raw: str) -> str:
+    """The words of a heading without its markup."""
+    text = raw[:_RAW_CHARS]
+    if _MARKUP.search(text):
+        text = _without_markup(text, is_whole=len(raw) == len(text))
+    text = " ".join(text.split())
+    return text if len(text) <= HEADING_CHARS else text[: HEADING_CHARS - 1] + "…"
+
+
+def _without_markup(text: str, *, is_whole: bool) -> str:
+    if is_whole:
+        text = _BLOCK_ID.sub("", _CLOSING_HASHES.sub("", text))
+    text = _HEADING_LINK.sub(r"\1", _WIKILINK.sub(r"\1", _COMMENT.sub("", text)))
+    text = _UNDERSCORES.sub(r"\2", _EMPHASIS.sub(r"\2", text))
+    return _ESCAPE.sub(r"\1", text)
+
+
+def sections_under(text: str, headings: Iterable[Heading], *, start: int, role: Role) -> tuple[Section, ...]:
+    """Sections from `start` to the end of the text, one per heading; those of white space only are left out."""
+    return tuple(
+        section for section in _tiles(text, headings, start, role) if text[section.start : section.end].strip()
+    )
+
+
+def _tiles(text: str, headings: Iterable[Heading], start: int, role: Role) -> Iterator[Section]:
+    enclosing: list[Heading] = []
+    opened = start
+    for heading in headings:
+        yield _section(role, opened, heading.start, enclosing)
+        while enclosing and enclosing[-1].level >= heading.level:
+            enclosing.pop()
+        enclosing.append(heading)
+        opened = heading.start
+    yield _section(role, opened, len(text), enclosing)
+
+
+def _section(role: Role, start: int, end: int, enclosing: list[Heading]) -> Section:
+    path = tuple(heading.text for heading in enclosing)
+    return Section(role=role, start=start, end=end, heading=path[-1] if path else None, heading_path=path)
+
+
+# References as people write them: URLs, wikilinks and Markdown destinations, each as a `Link` with exact offsets.
+
+
+# Text in scripts without spaces runs straight into an address, and out of it at its own punctuation.
+# A pattern that begins with a literal letter is searched for at C speed, so the rest of a URL stands apart from it.
+AFTER_H = (
+    r"[tT][tT][pP](?<![0-9A-Za-z_]....)[sS]?://"
+    r"[^\s<>\"`|\\\[\]\u3001\u3002\u300a-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\u2018-\u201d\u00ab\u00bb]++"
+)
+_URL = re.compile(rf"[hH]{AFTER_H}")
+_WEB = re.compile(r"https?://[^\s/?#.]", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
+_TRAILING = ".,;:!?'*_~"
+_SIZE = re.compile(r"\d+(?:x\d+)?")
+_BAR = re.compile(r"\\?\|")
+_PROPERTY_LINK = re.compile(r"\[\[([^\[\]\n]++)\]\]")
+
+
+def is_web_address(text: str) -> bool:
+    """Whether this is an http(s) address with a host, and nothing else."""
+    return _WEB.match(text) is not None and len(text.split(maxsplit=1)) == 1 and not text[-1].isspace()
+
+
+def trim_url(url: str) -> str:
+    """A URL found in prose, without the punctuation of the sentence around it."""
+    end = len(url)
+    unopened = url.count(")") - url.count("(")
+    while end:
+        if url[end - 1] == ")" and unopened > 0:
+            unopened -= 1
+        elif url[end - 1] not in _TRAILING:
+            break
+        end -= 1
+    return url[:end]
+
+
+def url_link(written: str, start: int) -> Link | None:
+    """The link of a bare URL that starts at this offset."""
+    url = trim_url(written)
+    return Link("url", url, start, start + len(url)) if is_web_address(url) else None
+
+
+def url_links(text: str, start: int = 0, end: int | None = None) -> tuple[Link, ...]:
+    """Every bare URL in this stretch of the text."""
+    found = (
+        url_link(match[0], match.start()) for match in _URL.finditer(text, start, len(text) if end is None else end)
+    )
+    return tuple(link for link in found if link is not None)
+
+
+def property_links(text: str, end: int) -> tuple[Link, ...]:
+    """The wikilinks before this offset, where front matter holds them: `related: "[[Other note]]"`."""
+    found = (
+        wikilink(match[1], start=match.start(), end=match.end(), is_embed=False)
+        for match in _PROPERTY_LINK.finditer(text, 0, end)
+    )
+    return tuple(link for link in found if link is not None)
+
+
+def wikilink(inner: str, *, start: int, end: int, is_embed: bool) -> Link | None:
+    """The link of `[[inner]]`; None when it names nothing."""
+    target, *rest = _BAR.split(inner, maxsplit=1)
+    alias = rest[0].strip() if rest else ""
+    if is_embed and _SIZE.fullmatch(alias):
+        alias = ""
+    return _internal(target, alias, start, end, is_embed)
+
+
+def markdown_link(label: str, destination: str, *, start: int, end: int, is_image: bool) -> Link | None:
+    """The link of `[label](destination)`; None for addresses that are neither web nor notes, such as `mailto:`."""
+    destination = _ESCAPE.sub(r"\1", destination.strip())
+    alias = " ".join(label.split())
+    if is_image:
+        alias = _without_size(alias)
+    if is_web_address(destination):
+        return Link("url", destination, start, end, alias=alias or None)
+    if _SCHEME.match(destination):
+        return None
+    return _internal(canonicalize(unquote(destination)), alias, start, end, is_image)
+
+
+def _without_size(alt: str) -> str:
+    name, bar, size = alt.rpartition("|")
+    return name.strip() if bar and _SIZE.fullmatch(size.strip()) else alt
+
+
+def _internal(written: str, alias: str, start: int, end: int, is_embed: bool) -> Link | None:
+    """A link within the vault: `target`, `target#Heading`, `target#Heading#Sub`, `target#^block`."""
+    target, _, anchor = written.partition("#")
+    target, anchor = target.strip(), anchor.strip()
+    if not target and not anchor:
+        return None
+    is_block = anchor.startswith("^")
+    return Link(
+        kind="embed" if is_embed else "wikilink",
+        target=target,
+        start=start,
+        end=end,
+        alias=alias or None,
+        heading=None if is_block else anchor or None,
+        block=anchor[1:] or None if is_block else None,
+    )
+
 
 _LIST_MARKER = r"(?:[-*+]|\d{1,9}[.)])[ \t]"
 _LINE_END = r"(?=\n|\Z)"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from citewell.domain.documents import ReadDocument, Section, SourceType
-from citewell.domain.errors import Unreadable
+from citewell.errors import Unreadable
 from citewell.readers.kinds import text_bytes
 from citewell.readers.process_pool import MEMORY_BYTES, Allowance
 from citewell.text.canonical import canonicalize
+from citewell.text.documents import ReadDocument, Section, SourceType
 
 READ_SECONDS = 8.0
 PAGE_MEMORY_BYTES, PDF_MEMORY_BYTES = 900_000_000, 300_000_000
@@ -34,7 +34,7 @@ class PageBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class PageText:
+class PageDocument:
     """The document in a page, or why there is none; `is_empty` tells a page without words from one that broke."""
 
     read: ReadDocument | None
@@ -45,17 +45,17 @@ class PageText:
     everything: str = ""
 
 
-def read_page(page: PageBytes) -> PageText:
+def read_page(page: PageBytes) -> PageDocument:
     """Read a page, whatever it holds; nothing it holds makes this fail."""
     try:
         return _read(page)
     except MemoryError:
-        return PageText(None, reason="needs more memory than a reader may take")
+        return PageDocument(None, reason="needs more memory than a reader may take")
     except Unreadable as error:
         is_empty = "no readable text" in error.message or "empty" in error.message
-        return PageText(None, reason=error.message, is_empty=is_empty)
+        return PageDocument(None, reason=error.message, is_empty=is_empty)
     except Exception as error:  # noqa: BLE001  one hostile page must not end a run; the reason is recorded
-        return PageText(None, reason=f"the reader failed: {type(error).__name__}"[:300])
+        return PageDocument(None, reason=f"the reader failed: {type(error).__name__}"[:300])
 
 
 def shortened(read: ReadDocument, most: int) -> ReadDocument:
@@ -87,7 +87,7 @@ def _is_pdf(page: PageBytes) -> bool:
     return page.data[:1024].lstrip().startswith(b"%PDF-")
 
 
-def _read(page: PageBytes) -> PageText:
+def _read(page: PageBytes) -> PageDocument:
     if _is_pdf(page) or page.content_type == "application/pdf":
         from citewell.readers.pdf import read_pdf
 
@@ -105,7 +105,7 @@ def _everything(data: bytes, charset: str | None) -> str:
     from lxml import etree
 
     from citewell.readers.decode import decode
-    from citewell.readers.page_tree import is_heavy, page_tree
+    from citewell.readers.page_markdown import is_heavy, page_tree
 
     tree = page_tree(decode(data, declared=charset).text, with_hidden=True)
     if is_heavy(tree):
@@ -129,7 +129,7 @@ def _plain(page: PageBytes) -> ReadDocument:
         from citewell.readers.markdown import read_markdown
 
         return _as_source(read_markdown(text_bytes(page.data, "page.md")))
-    from citewell.readers.plain import read_plain
+    from citewell.readers.kinds import read_plain
 
     return _as_source(read_plain(text_bytes(page.data, "page.txt")))
 
@@ -144,9 +144,9 @@ def _looks_like_html(data: bytes) -> bool:
     return data[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_HTML_STARTS)
 
 
-def _checked(read: ReadDocument, source_type: SourceType) -> PageText:
+def _checked(read: ReadDocument, source_type: SourceType) -> PageDocument:
     if not read.text.strip():
-        return PageText(None, reason="no readable text in this page", is_empty=True)
+        return PageDocument(None, reason="no readable text in this page", is_empty=True)
     if not read.sections:
         read = replace(read, sections=(Section(role="raw_source", start=0, end=len(read.text)),))
-    return PageText(read, source_type)
+    return PageDocument(read, source_type)

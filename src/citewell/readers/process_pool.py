@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from citewell.domain.ports import Clock
+from citewell.clock import Clock
 
 MEMORY_BYTES = 1_500_000_000
 CRASHED = "brought its reader down (out of memory or a crash)"

@@ -7,17 +7,17 @@ stands before what they say. The times are those of the first cue of a section, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import unescape
 from itertools import pairwise
 
-from citewell.domain.documents import ReadDocument
-from citewell.domain.errors import Unreadable
-from citewell.domain.values import dataclass
-from citewell.readers.blocks import Block, compose
+from citewell.errors import Unreadable
+from citewell.readers.compose import TextBlock, compose
 from citewell.readers.decode import decode
-from citewell.readers.references import is_web_address
+from citewell.readers.markup import is_web_address, url_links
+from citewell.text.documents import ReadDocument, Section
 
 # Sections longer than half of what the chunker merges keep their own time.
 SECTION_CHARS = 600
@@ -172,7 +172,7 @@ def _is_over(cue: _Cue, opened: _Cue, words: list[str], length: int, end: float)
     return has_ended and (length >= _PARAGRAPH_CHARS or cue.start - end >= _PAUSE_SECONDS)
 
 
-def _sections(paragraphs: Sequence[_Paragraph]) -> Iterator[Block]:
+def _sections(paragraphs: Sequence[_Paragraph]) -> Iterator[TextBlock]:
     """Paragraphs under the time of the section they fall into; a last short section stays with the one before."""
     left = sum(len(paragraph.text) for paragraph in paragraphs)
     heading, speaker, length = "", "", 0
@@ -181,7 +181,7 @@ def _sections(paragraphs: Sequence[_Paragraph]) -> Iterator[Block]:
             heading, speaker, length = clock(paragraph.start), "", 0
         is_named = paragraph.speaker and paragraph.speaker != speaker
         text = f"{paragraph.speaker}: {paragraph.text}" if is_named else paragraph.text
-        yield Block(text, "transcript", (heading,))
+        yield TextBlock(text, "transcript", (heading,))
         speaker = paragraph.speaker
         length += len(paragraph.text)
         left -= len(paragraph.text)
@@ -203,3 +203,70 @@ def _title(header: list[str]) -> str | None:
 
 def _first(about: dict[str, str], keys: Sequence[str]) -> str | None:
     return next((about[key] for key in keys if about.get(key)), None)
+
+
+# Plain text transcripts: `Ann: Shall we begin?`, with or without times. The file is the text; turns make sections.
+
+
+_TURN_TIME = r"[\[(]?(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,2}):(?P<seconds>\d{2})(?:[.,]\d{1,3})?[\])]?"
+_NAME = r"(?P<name>[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,4})"
+# `[00:12:30] Ann: Well.`, `Ann: Well.`, and a line of its own as meeting services write it: `Ann Lee  0:03`.
+_TURN = re.compile(rf"(?:{_TURN_TIME}[ \t]+)?{_NAME}[ \t]*:[ \t]+\S")
+_TIMED_NAME = re.compile(rf"{_NAME}[ \t]+{_TURN_TIME}[ \t]*$")
+_LEAST_TURNS = 4
+_LEAST_SHARE = 0.4
+_LONGEST_LINE = 400
+
+
+def is_transcript(head: str) -> bool:
+    """Whether a text that begins like this is people talking: few names, each coming up again and again."""
+    lines = [line for line in head.split("\n") if line.strip()]
+    turns = [turn for turn in map(_turn, lines) if turn is not None]
+    if len(turns) < max(_LEAST_TURNS, _LEAST_SHARE * len(lines)):
+        return False
+    speakers = Counter(turn["name"].casefold() for turn in turns)
+    returning = sum(count for count in speakers.values() if count > 1)
+    return len(speakers) > 1 and 2 * len(speakers) <= len(turns) and returning >= 0.8 * len(turns)
+
+
+def read_transcript(data: bytes) -> ReadDocument:
+    """The transcript in these bytes, in whatever encoding."""
+    decoded = decode(data)
+    text = decoded.text
+    return ReadDocument(
+        text=text,
+        title=None,
+        sections=tuple(_turn_sections(text)),
+        links=url_links(text),
+        warnings=decoded.warnings,
+    )
+
+
+def _turn(line: str) -> re.Match[str] | None:
+    short = line[:_LONGEST_LINE].strip()
+    return _TURN.match(short) or _TIMED_NAME.match(short)
+
+
+def _turn_sections(text: str) -> Iterator[Section]:
+    """Turns in groups, each from the start of a turn; the time of the first one is the heading."""
+    start, heading, position = 0, "", 0
+    for line in text.split("\n"):
+        turn = _turn(line)
+        if turn is not None and position - start >= SECTION_CHARS and len(text) - position >= SECTION_CHARS:
+            yield _section(start, position, heading)
+            start, heading = position, ""
+        if turn is not None and not heading:
+            heading = _time(turn)
+        position += len(line) + 1
+    if text[start:].strip():
+        yield _section(start, len(text), heading)
+
+
+def _section(start: int, end: int, heading: str) -> Section:
+    return Section("transcript", start, end, heading or None, (heading,) if heading else ())
+
+
+def _time(turn: re.Match[str]) -> str:
+    if turn["seconds"] is None:
+        return ""
+    return clock(int(turn["hours"] or 0) * 3600 + int(turn["minutes"]) * 60 + int(turn["seconds"]))

@@ -11,10 +11,10 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from citewell.domain.documents import ReadDocument
-from citewell.domain.errors import Unreadable
-from citewell.readers.blocks import Block, compose
+from citewell.errors import Unreadable
+from citewell.readers.compose import TextBlock, compose
 from citewell.readers.decode import decode
+from citewell.text.documents import ReadDocument
 
 MAX_ROWS = 20_000
 MAX_COLUMNS = 200
@@ -32,7 +32,7 @@ def read_table(data: bytes) -> ReadDocument:
         rows, is_cut = bounded(_rows(decoded.text))
     except csv.Error as error:
         raise Unreadable(f"not a readable table: {error}") from error
-    composed = compose(Block(line) for line in row_lines(rows))
+    composed = compose(TextBlock(line) for line in row_lines(rows))
     if not composed.text:
         raise Unreadable("the table is empty")
     return ReadDocument(

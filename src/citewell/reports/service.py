@@ -7,26 +7,41 @@ is its own is kept in `research_runs`, one row a run, from the moment it begins.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from citewell.briefs.strategies import register_strategy
-from citewell.domain.briefs import ReportRecord, ReportTask, StrategyStage
-from citewell.domain.errors import CitewellError, Conflict, NotFound
-from citewell.domain.runs import TERMINAL, RunRequest, RunResult, RunStatus, Surface
-from citewell.reports.config import ResearchConfig
-from citewell.reports.documents import begun_document, read_text, run_document, stored_text, summary_of
-from citewell.reports.errors import ResearchSynthesisError
-from citewell.reports.identity import attempt_of, brief_id, check_run_id, run_id_of, run_stem
-from citewell.reports.models import ResearchBrief, ResearchRun, ResearchRunList
-from citewell.store.reports import ResearchRow, ResearchTables
+import msgspec
+
+from citewell.errors import CitewellError, Conflict, NotFound, WorkFailed
+from citewell.reports.brief import ReportRecord, ReportTask, StrategyStage
+from citewell.reports.document import (
+    ResearchSynthesisError,
+    attempt_of,
+    begun_document,
+    brief_id,
+    check_run_id,
+    read_text,
+    run_document,
+    run_id_of,
+    run_stem,
+    stored_text,
+    summary_of,
+)
+from citewell.reports.model import ResearchBrief, ResearchRun, ResearchRunList
+from citewell.reports.strategies import ResearchConfig, register_strategy
+from citewell.runs.events import RunEvent
+from citewell.runs.execute import Perform
+from citewell.runs.journal import Call, Failed
+from citewell.runs.run import TERMINAL, RunRequest, RunResult, RunStatus
+from citewell.runs.store import ResearchRow, ResearchTables
+from citewell.search.query import Surface
 
 CREATED_BY = "citewell"
 _POLL_SECONDS = 0.2
 
 
-class Runs(Protocol):
+class RunSource(Protocol):
     """What is asked of the runs (`runs/service.py`)."""
 
     def start(self, request: RunRequest, *, traced: bool = True, run_id: str | None = None) -> str: ...
@@ -51,7 +66,7 @@ Permit = Callable[[RunRequest], None]
 class ResearchParts:
     """What the service stands on; `rows` opens the table when it is first needed."""
 
-    runs: Callable[[], Runs]
+    runs: Callable[[], RunSource]
     rows: Callable[[], ResearchTables]
     request: MakeRequest
     permit: Permit
@@ -59,7 +74,7 @@ class ResearchParts:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedReport:
     """A run of a brief, and whether it was there before."""
 
     run_id: str
@@ -92,7 +107,7 @@ class ResearchService:
 
     def start(
         self, brief: ResearchBrief, *, created_by: str = CREATED_BY, fresh: bool = False, surface: Surface = "python"
-    ) -> Begun:
+    ) -> StartedReport:
         """Begin the run of a brief, or find the one of an identical request; `fresh` makes another attempt."""
         request = self._request(brief, created_by, surface)
         while True:
@@ -101,7 +116,7 @@ class ResearchService:
             if not (fresh and begun.is_stored):
                 return begun
 
-    def wait(self, begun: Begun) -> ResearchRun:
+    def wait(self, begun: StartedReport) -> ResearchRun:
         """The document of a run once it has ended."""
         if not self._is_recorded:
             return run_document(self._parts.runs().wait(begun.run_id), self._parts.now())
@@ -181,14 +196,14 @@ class ResearchService:
         last = max(attempts, default=0)
         return run_id_of(stem, last + 1 if fresh or not attempts else last)
 
-    def _begin(self, request: RunRequest, run_id: str) -> Begun:
+    def _begin(self, request: RunRequest, run_id: str) -> StartedReport:
         assert request.report is not None
         task, rows = request.report, self._parts.rows()
         if not self._is_recorded:
             self._parts.permit(request)
-            return Begun(self._parts.runs().start(request, traced=False), task.brief_id, False)
+            return StartedReport(self._parts.runs().start(request, traced=False), task.brief_id, False)
         if rows.get(run_id) is not None and self._goes_on(run_id):
-            return Begun(run_id, task.brief_id, True)
+            return StartedReport(run_id, task.brief_id, True)
         self._parts.permit(request)
         record = ReportRecord(task.brief_id, task.brief, task.created_by)
         rows.put(_row(begun_document(run_id, record, "running", self._parts.now())))
@@ -196,11 +211,11 @@ class ResearchService:
             self._parts.runs().start(request, run_id=run_id)
         except Conflict:
             # The same request came from elsewhere at the same moment.
-            return Begun(run_id, task.brief_id, True)
+            return StartedReport(run_id, task.brief_id, True)
         except CitewellError:
             rows.delete((run_id,))
             raise
-        return Begun(run_id, task.brief_id, False)
+        return StartedReport(run_id, task.brief_id, False)
 
     def _goes_on(self, run_id: str) -> bool:
         """Whether there is such a run; one that nobody executes is gone on with."""
@@ -246,3 +261,48 @@ def with_own(config: ResearchConfig, strategies: Mapping[StrategyStage, object])
 def _row(run: ResearchRun) -> ResearchRow:
     project = run.brief.scope.project_id
     return ResearchRow(run.run_id, run.brief_id, project, run.status, run.created_at, stored_text(run))
+
+
+# Retrieval from a record: what a run found is found again, without corpus, provider or network.
+#
+# It answers the calls that find something by their keys. What the run never asked for is a miss, and a miss fails
+# loudly: a report that is half recorded and half new would be neither. Models are asked as ever.
+
+
+_FINDING = ("survey_topic", "retrieve", "read_given", "search_web", "read_page", "rank_pages", "keep_snippets")
+
+
+class ReplayRetrievalSource:
+    """What one run found, by what it asked."""
+
+    def __init__(self, events: Sequence[RunEvent]) -> None:
+        self.run_id = events[0].run_id
+        self._seen = {
+            str(event.body["answers"]): event.body["observation"]
+            for event in events
+            if event.kind == "observation_recorded" and event.body["kind"] == "io"
+        }
+
+    def find(self, call: Call) -> Any:
+        """What the run saw when it asked for this; a miss is an error."""
+        seen = self._seen.get(call.key)
+        if seen is None:
+            raise WorkFailed(
+                f"Run {self.run_id} never asked for this {call.name}, so its record has no answer to it.",
+                fix="Run the brief live, or with the strategies of the recorded run.",
+            )
+        if "failed" in seen:
+            raise Failed(**seen["failed"])
+        return msgspec.convert(seen["value"], call.form)
+
+    def over(self, live: Perform) -> Perform:
+        """Performs a run's calls: what finds something from the record, everything else live."""
+
+        async def perform(call: Call, on_text: Callable[[str], None]) -> Any:
+            if call.name in _FINDING:
+                return self.find(call)
+            if call.name == "keep_texts":
+                return ()  # the recorded run keeps them
+            return await live(call, on_text)
+
+        return perform

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from citewell.database.sessions import Session, Sessions, one
-from citewell.domain.chat import ChatFailed, ChatModel, ChatReply, ChatRequest, Price, Usage
-from citewell.domain.ports import Clock
-from citewell.models.tokens import estimate_prompt
+from citewell.clock import Clock
+from citewell.models.messages import ChatFailed, ChatModel, ChatReply, ChatRequest, Price, Usage, estimate_prompt
+from citewell.store.database import Session, Sessions, one
 
 VARIABLE = "CITEWELL_MAX_COST_USD_DAY"
 # Calls of the days before are of no use to anybody.

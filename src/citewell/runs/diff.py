@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from citewell.domain.run_reports import AnswerChange, Change, CitationChange, CostChange, EvidenceChange, RunDiff
-from citewell.domain.runs import RunResult
+from citewell.runs.run import RunResult
+from citewell.runs.summaries import AnswerChange, Change, CitationChange, CostChange, EvidenceChange, RunDiff
 
 # Parts of a plan that say how it was made, not what it is.
 _INCIDENTAL = ("planner_model", "planner_error")

@@ -19,11 +19,11 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from citewell.domain.errors import CitewellError
-from citewell.domain.events import Entry
-from citewell.domain.ports import Clock
-from citewell.domain.runs import Control
+from citewell.clock import Clock
+from citewell.errors import CitewellError
+from citewell.runs.events import Entry
 from citewell.runs.journal import STAGE_TIMEOUT, Call, Failed, Run
+from citewell.runs.run import Control
 
 # Performs a call; text that a model writes is told as it comes.
 Perform = Callable[[Call, Callable[[str], None]], Awaitable[Any]]

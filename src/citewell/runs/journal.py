@@ -22,8 +22,8 @@ from typing import Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, Type
 
 import msgspec
 
-from citewell.domain.errors import WorkFailed
-from citewell.domain.events import (
+from citewell.errors import WorkFailed
+from citewell.runs.events import (
     ActionAbandoned,
     ActionIntended,
     DecisionMade,
@@ -33,7 +33,7 @@ from citewell.domain.events import (
     StageEntered,
     WarningRaised,
 )
-from citewell.domain.runs import STAGE_GROUPS, Budget, Control, Failure, RunRequest, Stage, StageGroup, StopReason
+from citewell.runs.run import STAGE_GROUPS, Budget, Control, Failure, RunRequest, Stage, StageGroup, StopReason
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -118,7 +118,7 @@ class Call:
         return STAGE_GROUPS[self.stage]
 
 
-class Waiting(Generic[T]):
+class Future(Generic[T]):
     """Something a task waits for, on the run's own terms: `await` gives its value or raises its failure."""
 
     __slots__ = ("_error", "_value", "is_done", "waiters")
@@ -132,7 +132,7 @@ class Waiting(Generic[T]):
     def settle(self, value: Any = None, error: BaseException | None = None) -> None:
         self.is_done, self._value, self._error = True, value, error
 
-    def __await__(self) -> Generator[Waiting[T], None, T]:
+    def __await__(self) -> Generator[Future[T], None, T]:
         if not self.is_done:
             yield self
         if self._error is not None:
@@ -141,7 +141,7 @@ class Waiting(Generic[T]):
         return value
 
 
-class Task(Waiting[T]):
+class Task(Future[T]):
     """A coroutine of the run."""
 
     __slots__ = ("coroutine",)
@@ -166,7 +166,7 @@ class Deadlines:
 
 
 @dataclass(slots=True)
-class Clock:
+class RunClock:
     """The time of a run: none while it is only played back."""
 
     monotonic: Callable[[], float] | None = None
@@ -215,23 +215,21 @@ class Run:
         self.finishing: StopReason | None = None
         self.open: list[Call] = []
         self._group_seconds: Counter[StageGroup] = Counter()
-        self._outcomes: dict[str, Waiting[Any]] = {}
+        self._outcomes: dict[str, Future[Any]] = {}
         self._times_asked: Counter[str] = Counter()
         self._ready: deque[Task[Any]] = deque()
         self._flow: Task[None] | None = None
         self._tasks: list[Task[Any]] = []
         self._recorded = deque(event for event in recorded if event.kind not in ASIDE and event.kind != "run_started")
         self._unwritten: list[Entry] = []
-        self._clock = Clock(monotonic)
+        self._clock = RunClock(monotonic)
         self._tolerant = tolerant
         # Where today's code went another way than the record: no flow may take this for a fault of its own.
         self._diverged: WorkFailed | None = None
 
     # What flows call
 
-    def io(
-        self, function: Callable[Concatenate[Any, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
-    ) -> Waiting[T]:
+    def io(self, function: Callable[Concatenate[Any, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Begin something outside; `await` gives what came of it. Raises Failed, or Abandoned."""
         declared: Step = function.__step__  # type: ignore[attr-defined]
         bound = _signature(function).bind(None, *args, **kwargs)
@@ -243,7 +241,7 @@ class Run:
         stage, until = declared.stage(arguments), declared.until(arguments)
         self.enter(stage)
         call = Call(function.__name__, arguments, stage, until, key, _return_type(function))
-        waiting: Waiting[T] = Waiting()
+        waiting: Future[T] = Future()
         self._outcomes[key] = waiting
         self.open.append(call)
         self._write(Entry.of(ActionIntended(call.name, "io", stage, key, msgspec.to_builtins(arguments))))

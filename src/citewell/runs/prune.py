@@ -13,11 +13,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from citewell.domain.errors import BadInput, CitewellError
-from citewell.domain.run_reports import PruneSummary
-from citewell.runs.document import MARKER, RUN_ID, TRACES
+from citewell.errors import BadInput, CitewellError
+from citewell.runs.summaries import PruneSummary
 from citewell.runs.trace import (
     ASIDE,
+    MARKER,
+    RUN_ID,
+    TRACES,
     foreign_names,
     read_files,
     read_manifest,
@@ -26,7 +28,7 @@ from citewell.runs.trace import (
     trace_folder,
     trace_from_files,
 )
-from citewell.store.disk import disk_errors, locked
+from citewell.runs.transcripts import disk_errors, locked
 
 _DAY_SECONDS = 86_400
 

@@ -14,22 +14,23 @@ from typing import Any, Protocol
 
 import msgspec
 
-from citewell.domain.answers import Draft, Truncation
-from citewell.domain.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
-from citewell.domain.events import DecisionMade, Entry, RunEvent, RunFinished, RunStarted
-from citewell.domain.packs import ResearchPack
-from citewell.domain.ports import Clock
-from citewell.domain.queries import QueryPlan
-from citewell.domain.run_reports import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
-from citewell.domain.runs import TERMINAL, PriorQuestion, RunMetrics, RunRequest, RunResult, RunSummary
-from citewell.runs.archive import export_run, import_run, packed_run, unpacked_run
-from citewell.runs.document import TRACES
+from citewell.answer.evidence import Truncation
+from citewell.check.verdict import Draft
+from citewell.clock import Clock
+from citewell.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
+from citewell.runs.events import DecisionMade, Entry, RunEvent, RunFinished, RunStarted
 from citewell.runs.execute import Driver, Shows
 from citewell.runs.journal import Run, Tolerant, digest
+from citewell.runs.log import LOG_SCHEMA, READABLE_SCHEMAS, finished_event
 from citewell.runs.prune import delete_trace, prune_traces
-from citewell.runs.trace import put_trace, read_trace, write_trace
-from citewell.store.log import LOG_SCHEMA, READABLE_SCHEMAS, finished_event
-from citewell.store.runs import ANY_RUN, RunChoice, RunStore
+from citewell.runs.run import TERMINAL, RunMetrics, RunRequest, RunResult, RunSummary
+from citewell.runs.store import ANY_RUN, RunChoice, RunStore
+from citewell.runs.summaries import CitedSource, ExportReport, PruneSummary, ReplayReport, RunList, RunView
+from citewell.runs.trace import TRACES, put_trace, read_trace, write_trace
+from citewell.runs.transfer import export_run, import_run, packed_run, unpacked_run
+from citewell.search.conversation import PriorQuestion
+from citewell.search.pack import ResearchPack
+from citewell.search.query import QueryPlan
 from citewell.version import __version__
 
 # Raised when a record of the version before can no longer be gone on with.
@@ -39,7 +40,7 @@ SourceState = Callable[[str, str], CitedSource]
 _CHATS_LOOKED_AT = 200
 
 
-class Play(Protocol):
+class Playback(Protocol):
     """A run under its flow, as far as its record goes (`flows/play.py`)."""
 
     run: Run
@@ -63,7 +64,7 @@ class Begin(Protocol):
         events: Sequence[RunEvent],
         monotonic: Callable[[], float] | None = None,
         tolerant: Tolerant | None = None,
-    ) -> Play: ...
+    ) -> Playback: ...
 
 
 def opening_entry(request: RunRequest, tool_version: str = __version__) -> Entry:
@@ -286,7 +287,7 @@ class RunRecords:
         return result
 
     def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
-        """Play a run back from its record, in the store or in an exported file."""
+        """Playback a run back from its record, in the store or in an exported file."""
         events = self.events(run)
         finished = finished_event(events)
         if finished is None:

@@ -17,28 +17,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from citewell.domain.errors import (
-    Busy,
-    CitewellError,
-    Conflict,
-    Held,
-    Interrupted,
-    LeaseLost,
-    StoreFull,
-    Unavailable,
-)
-from citewell.domain.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, RunResumed, TraceFailed, TraceSaved
-from citewell.domain.packs import ResearchPack
-from citewell.domain.ports import Clock
-from citewell.domain.run_reports import ControlReport, RunDiff
-from citewell.domain.runs import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary, Surface
-from citewell.domain.type_setup import learn_types
+from citewell.clock import Clock
+from citewell.errors import Busy, CitewellError, Conflict, Held, Interrupted, LeaseLost, StoreFull, Unavailable
 from citewell.runs.diff import diff_runs
-from citewell.runs.document import Manifest, TraceDocument
+from citewell.runs.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, RunResumed, TraceFailed, TraceSaved
 from citewell.runs.execute import Driver, Perform, RunExecutor
+from citewell.runs.log import RENEW_SECONDS, RunLog, lease_from, new_token
+from citewell.runs.poller import RunPoller
 from citewell.runs.records import (
     Begin,
-    Play,
+    Playback,
     RunRecords,
     cancelled_result,
     check_resumable,
@@ -48,12 +36,14 @@ from citewell.runs.records import (
     stored_result,
     summary_of,
 )
-from citewell.runs.trace import write_trace
-from citewell.runs.watch import RunPoller
-from citewell.store.leases import RENEW_SECONDS, lease_from, new_token
-from citewell.store.log import RunLog
-from citewell.store.runs import RunMark, RunStore
+from citewell.runs.run import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
+from citewell.runs.store import RunMark, RunStore
+from citewell.runs.summaries import ControlReport, RunDiff
+from citewell.runs.trace import Manifest, TraceDocument, write_trace
+from citewell.search.pack import ResearchPack
+from citewell.search.query import Surface
 from citewell.version import __version__
+from citewell.wire import learn_types
 
 # Runs one process executes at the same time; further ones wait in the queue.
 MAX_RUNNING = 20
@@ -431,7 +421,7 @@ class RunService(RunRecords):
             except CitewellError:
                 continue  # the disk is full or the file is locked: the next renewal is soon
 
-    def _finish(self, execution: _Execution, play: Play, shown: Sequence[Entry]) -> RunResult:
+    def _finish(self, execution: _Execution, play: Playback, shown: Sequence[Entry]) -> RunResult:
         """Put the end of a run on record with its result, and write its trace; one that cannot be written says so."""
         play.check()
         result, log, run_id = play.result, execution.log, execution.run_id

@@ -1,6 +1,6 @@
 """The folder of each trace: built aside, put in its place whole, locked while it is worked on, read with care.
 
-    research-runs/<run_id>/   what is in it: `runs/document.py`
+    research-runs/<run_id>/   what is in it: `runs/trace.py`
 
 A trace is built aside under a name that starts with a dot and then renamed, so it is there whole or not at all. What a
 killed process left aside is swept by the next one; only files that Citewell writes are ever unlinked. The hashes are a
@@ -18,34 +18,264 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from citewell.domain.answers import Draft
-from citewell.domain.errors import CitewellError, NotFound, Unavailable, WorkFailed
-from citewell.domain.events import RunEvent
-from citewell.domain.queries import QueryPlan
-from citewell.domain.runs import RunResult
-from citewell.domain.type_setup import learn_types
-from citewell.runs.document import (
-    ALL_FILES,
-    FILES,
-    MARKER,
-    MAX_TRACE_BYTES,
-    RUN_ID,
-    TRACE_SCHEMA,
-    TRACES,
-    Manifest,
-    Trace,
-    TraceDocument,
-    check_run_id,
-    marker_of,
-    trace_files,
-)
-from citewell.store.disk import disk_errors, is_at, locked, open_locked, sync_folder, write_file
-from citewell.store.log import verify_chain
+from citewell.check.verdict import AnswerStatus, Citation, Draft
+from citewell.errors import BadInput, CitewellError, NotFound, Unavailable, WorkFailed
+from citewell.runs.events import ActionIntended, RunEvent, RunStarted
+from citewell.runs.log import canonical_json, touched, verify_chain
+from citewell.runs.run import RunRequest, RunResult, RunStatus, StopReason
+from citewell.runs.timeline import rejected_answer, render_markdown
+from citewell.runs.transcripts import disk_errors, is_at, locked, open_locked, sync_folder, write_file
+from citewell.search.pack import ResearchPack
+from citewell.search.query import QueryPlan, RunProfile, Surface
+from citewell.text.untrusted import escape, fence
+from citewell.wire import learn_types
+
+# The files of a trace and what they say: the same run gives the same bytes. Pure.
+#
+#     run.md  run.json (`research_trace.v1`)  planner-input.md  synthesis-input.md  log.jsonl
+#     planner-output.json or .txt, where a model planned: its reply as it came
+#     .complete   the marker: the hash and size of every other file
+#
+# Nothing is redacted here: what reaches a log was masked before it was recorded.
+
+
+TRACE_SCHEMA = "research_trace.v1"
+MAX_TRACE_BYTES = 200 * 1024 * 1024
+TRACES = "research-runs"
+MARKER = ".complete"
+# Every trace has these; where a model planned, its reply is there too.
+FILES = ("log.jsonl", "planner-input.md", "run.json", "run.md", "synthesis-input.md")
+PLANNER_OUTPUTS = ("planner-output.json", "planner-output.txt")
+ALL_FILES = tuple(sorted((*FILES, *PLANNER_OUTPUTS)))
+# A run of a brief has an id that follows from the request; every other one has an id of its own.
+RUN_ID = re.compile(r"(?:[0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})")
+# The call of a model, in records of this version and of earlier ones.
+_ASKING = ("ask", "Ask")
+_SYNTHESIS_HEAD = "# Synthesis input\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file of a trace, as it was written."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What the marker says. It follows from the other files, so it is compared byte by byte."""
+
+    run_id: str
+    schema: str
+    created_at: str
+    finished_at: str
+    log_digest: str
+    files: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """The answer and its checks. A rejected answer stands in `rejected_answer` only, never in `answer`."""
+
+    answer: str
+    status: AnswerStatus
+    is_rejected: bool
+    rejected_answer: str | None
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceDocument:
+    """What is read of `run.json`, of this version or an earlier one."""
+
+    schema_version: str
+    run_id: str
+    surface: Surface
+    profile: RunProfile
+    status: RunStatus
+    question: str
+    stop_reason: StopReason
+    synthesis: Synthesis
+    pack: ResearchPack | None
+    events: tuple[RunEvent, ...]
+    chat_continuity: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace that was read whole and found untouched."""
+
+    run_id: str
+    document: TraceDocument
+    events: tuple[RunEvent, ...]
+    files: Mapping[str, bytes] = field(repr=False)
+
+
+def check_run_id(run_id: str) -> str:
+    """The id, if it is one: nothing else ever becomes part of a path."""
+    if not RUN_ID.fullmatch(run_id):
+        raise BadInput(f"{run_id!r} is not the id of a run.", fix="See 'citewell runs list'.")
+    return run_id
+
+
+def trace_files(
+    result: RunResult,
+    events: Sequence[RunEvent],
+    synthesis_input: str,
+    plan: QueryPlan | None,
+    draft: Draft | None = None,
+) -> dict[str, bytes]:
+    """Every file of a trace with its content; `draft` is what a failed verification rejected."""
+    request = _request(result.run_id, events)
+    asked = [event.event for event in events if event.kind == "action_intended" and event.body.get("action") in _ASKING]
+    calls = [call for call in asked if isinstance(call, ActionIntended)]
+    files = {
+        "run.md": render_markdown(result, events, draft=draft).encode("utf-8"),
+        "planner-input.md": _planner_input(request, plan, calls).encode("utf-8"),
+        "synthesis-input.md": _synthesis_input(calls, synthesis_input).encode("utf-8", "backslashreplace"),
+        "log.jsonl": b"".join(canonical_json(event) + b"\n" for event in events),
+        **_planner_output(calls, events),
+    }
+    artifacts = _artifacts(files)
+    pinned = tuple(dict.fromkeys((*request.conversation.pinned, *(plan.source_keys if plan else ()))))
+    found = {row.source_key for row in result.pack.evidence} if result.pack else set()
+    refused = rejected_answer(result, events, draft)
+    document = {
+        "schema_version": TRACE_SCHEMA,
+        "run_id": result.run_id,
+        "surface": request.surface,
+        "profile": result.profile,
+        "status": result.status,
+        "question": result.question,
+        # What the question took from the conversation it belongs to.
+        "chat_continuity": {
+            "original_question": request.original_question or request.question,
+            "retrieval_question": (plan.retrieval_question if plan else "") or request.question,
+            "prior_question_ids": [prior.id for prior in request.conversation.history],
+            "pinned_evidence_keys": pinned,
+            "merged_prior_evidence": [key for key in pinned if key in found],
+        },
+        "started_at": events[0].at,
+        "completed_at": events[-1].at,
+        "stop_reason": result.stop_reason,
+        "failure": result.failure,
+        "warnings": result.warnings,
+        # What the answer was made from; the text itself is in `synthesis-input.md`.
+        "prepared_synthesis": {
+            "chars": len(synthesis_input),
+            "source_keys": result.flow.in_prompt,
+            "truncation": result.truncation,
+        },
+        "synthesis": {
+            "answer": result.answer if refused is None else "",
+            "status": result.answer_status,
+            "warnings": result.answer_warnings,
+            "is_rejected": refused is not None,
+            "rejected_answer": refused,
+            **{name: getattr(result, name) for name in ("citations", "sentences", "contradictions", "gates")},
+        },
+        "flow": result.flow,
+        "metrics": {**msgspec.to_builtins(result.metrics), "artifact_bytes": sum(one.bytes for one in artifacts)},
+        "versions": {
+            name: getattr(result, name) for name in ("tool", "tool_version", "prompt_version", "provider", "model")
+        },
+        "artifacts": artifacts,
+        "pack": result.pack,
+        "events": events,
+    }
+    # Its own names in this order, what is in them in the order of every digest.
+    ordered = {name: msgspec.Raw(canonical_json(value)) for name, value in document.items()}
+    files["run.json"] = msgspec.json.format(msgspec.json.encode(ordered), indent=2) + b"\n"
+    files[MARKER] = marker_of(result.run_id, events, files)
+    if (size := sum(map(len, files.values()))) > MAX_TRACE_BYTES:
+        raise WorkFailed(f"The trace of run {result.run_id} would have {size} bytes, more than any reader accepts.")
+    return files
+
+
+def marker_of(run_id: str, events: Sequence[RunEvent], files: Mapping[str, bytes]) -> bytes:
+    """The marker that follows from the other files."""
+    manifest = Manifest(run_id, TRACE_SCHEMA, events[0].at, events[-1].at, events[-1].digest, _artifacts(files))
+    return canonical_json(manifest) + b"\n"
+
+
+def _request(run_id: str, events: Sequence[RunEvent]) -> RunRequest:
+    """What was asked, from the first entry of a log that belongs to this run and is whole."""
+    check_run_id(run_id)
+    if not events or events[0].kind != "run_started" or events[0].run_id != run_id:
+        raise WorkFailed(f"The record of run {run_id} does not begin with the start of this run.")
+    verify_chain(events)
+    try:
+        started = events[0].event
+    except (msgspec.ValidationError, KeyError):
+        raise touched(run_id, "at its beginning") from None
+    assert isinstance(started, RunStarted)
+    return started.request
+
+
+def _planner_input(request: RunRequest, plan: QueryPlan | None, calls: Sequence[ActionIntended]) -> str:
+    given = {name: getattr(request, name) for name in ("question", "conversation", "filters", "limits", "topic")}
+    planner = f"Planner: {escape(plan.planner)}" if plan else "Nothing was planned."
+    options = fence(_readable_json(given).decode("utf-8").rstrip("\n"), "json")
+    asked = "".join(_asked_of_a_model(call, "Asked of") for call in calls if _purpose(call) == "plan")
+    return f"# Planner input\n\n{planner}\n\n> {escape(request.question)}\n\n{options}{asked}"
+
+
+def _planner_output(calls: Sequence[ActionIntended], events: Sequence[RunEvent]) -> dict[str, bytes]:
+    """The planning model's last reply exactly as it came, also a malformed one; nothing where no model replied."""
+    asked = {call.digest for call in calls if _purpose(call) == "plan"}
+    last = ""
+    for event in events:
+        if event.kind == "observation_recorded" and event.body.get("answers") in asked:
+            value = (event.body.get("observation") or {}).get("value", {})
+            last = str(value.get("reply", value).get("text", "")) or last
+    if not last:
+        return {}
+    content = last.encode("utf-8", "backslashreplace")
+    try:
+        msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return {"planner-output.txt": content}
+    return {"planner-output.json": content}
+
+
+def _synthesis_input(calls: Sequence[ActionIntended], evidence: str) -> str:
+    """Exactly what the writing model received, message by message; without one, the evidence quoted from."""
+    written = [call for call in calls if _purpose(call) in ("write", "repair")]
+    if not written:
+        return _SYNTHESIS_HEAD + fence(evidence)
+    return _SYNTHESIS_HEAD + "".join(_asked_of_a_model(call, "Sent to").removeprefix("\n") for call in written)
+
+
+def _purpose(call: ActionIntended) -> str:
+    return str((call.body or {}).get("request", {}).get("purpose", ""))
+
+
+def _asked_of_a_model(call: ActionIntended, heading: str) -> str:
+    """What a model was asked, message by message, as it was sent."""
+    request: dict[str, Any] = (call.body or {})["request"]
+    messages = "".join(
+        f"\n### {escape(message['role'])}\n\n{fence(message['content'])}" for message in request["messages"]
+    )
+    return f"\n## {heading} {escape(request['model'])}\n{messages}"
+
+
+def _readable_json(value: object) -> bytes:
+    return msgspec.json.format(canonical_json(value), indent=2) + b"\n"
+
+
+def _artifacts(files: Mapping[str, bytes]) -> tuple[Artifact, ...]:
+    return tuple(
+        Artifact(name, len(files[name]), hashlib.sha256(files[name]).hexdigest()) for name in ALL_FILES if name in files
+    )
+
 
 MAX_MARKER_BYTES = 64 * 1024
 # Traces are read in many threads.

@@ -1,1 +1,3 @@
-"""Stores: tables of runs and reports in SQLite and PostgreSQL, their hash chain and leases, files on the disk."""
+"""`corpus.db`: documents, their texts, chunks, tags, links and the index over them."""
+
+from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Known secrets, credentials by their look or by the name of their field are masked, and absolute paths outside the
 workspace are taken out; relative paths, source keys and addresses stay. Where in doubt it takes out too much, so it is
-never used on content: text from a note, a question or a model goes through `text/masking.py`. It cannot know a secret
+never used on content: text from a note, a question or a model goes through `text/secrets.py`. It cannot know a secret
 that nobody told it and that looks like an ordinary word, nor where an unquoted path with spaces ends.
 """
 
@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from citewell.text.masking import MASK, Masker, masked_part
-from citewell.text.secrets import KEY_SHAPES
+from citewell.text.secrets import KEY_SHAPES, MASK, Masker, masked_part
 
 PATH = "[path]"
 # What stands for a hidden value that is no text.

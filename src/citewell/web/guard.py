@@ -1,8 +1,8 @@
 """The fetch guard: the one way by which anything of the web is fetched. Its rules:
 
 1. http and https only; ports 80 and 443 only; no name or password in an address. One parser: what is checked is what
-   is dialled (`text/places.py`).
-2. A name is resolved once a request. If any of its addresses is not public (`text/addresses.py`), none is dialled; else
+   is dialled (`text/urls.py`).
+2. A name is resolved once a request. If any of its addresses is not public (`text/urls.py`), none is dialled; else
    those that were checked are, and no other.
 3. Redirects are followed by hand, three at most, each under all of these rules; never from https to http. `Refresh`
    headers and tags in pages are not followed. Headers a caller gives go to the first origin only. Where a caller names
@@ -15,7 +15,7 @@
 7. Exceptions are explicit: `allow` (the setting CITEWELL_FETCH_ALLOW) names `host:port` pairs that may be anywhere, and
    `configured` is the address a user set for a provider, for requests to that origin alone.
 
-It does not protect against what a page says (`synthesis/injections.py`), nor against what its bytes do to a reader
+It does not protect against what a page says (`answer/passages.py`), nor against what its bytes do to a reader
 (`readers/process_pool.py`).
 """
 
@@ -35,11 +35,10 @@ from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 import httpcore2
 import idna
 
-from citewell.domain.errors import BadInput
-from citewell.domain.web import FetchProblem
-from citewell.text.addresses import is_public
-from citewell.text.places import Place, place_of
+from citewell.errors import BadInput
+from citewell.text.urls import Place, is_public, place_of
 from citewell.version import __version__
+from citewell.web.facts import FetchProblem
 
 MOST_REDIRECTS = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -85,7 +84,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchReply:
     """What was fetched, whole and unpacked."""
 
     url: str
@@ -105,7 +104,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FetchRequest:
     """A request as a caller wants it. Headers and body go to the first origin only."""
 
     url: str
@@ -129,7 +128,7 @@ class Guard:
         self._allow = frozenset(entry.strip().lower() for entry in allow if entry.strip())
         self._resolve = resolve
 
-    async def fetch(self, wanted: Wanted) -> Fetched:
+    async def fetch(self, wanted: FetchRequest) -> FetchReply:
         """What stands at an address; raises FetchFailed. Cancelling closes the connection."""
         sent: list[Request] = []
         try:
@@ -141,7 +140,7 @@ class Guard:
             failed.requests = tuple(sent)
             raise
 
-    async def _follow(self, wanted: Wanted, sent: list[Request]) -> Fetched:
+    async def _follow(self, wanted: FetchRequest, sent: list[Request]) -> FetchReply:
         first = place = checked_place(wanted.url)
         url = wanted.url
         for _ in range(wanted.most_redirects + 1):
@@ -150,7 +149,7 @@ class Guard:
             own = place.origin == first.origin
             addresses = await self._addresses(place, wanted.configured)
             came = await self._exchange(place, addresses, wanted, sent, with_headers=own)
-            if isinstance(came, Fetched):
+            if isinstance(came, FetchReply):
                 return came
             url, place = _next(url, place, came)
         raise FetchFailed("other", "it is sent on from one address to the next without end")
@@ -172,17 +171,17 @@ class Guard:
         return found[:_MOST_DIALLED]
 
     async def _exchange(
-        self, place: Place, addresses: Sequence[str], wanted: Wanted, sent: list[Request], *, with_headers: bool
-    ) -> Fetched | str:
+        self, place: Place, addresses: Sequence[str], wanted: FetchRequest, sent: list[Request], *, with_headers: bool
+    ) -> FetchReply | str:
         """One request: what came, or where it sends on to."""
         headers = _headers(place, wanted, with_headers=with_headers)
         # A redirect asks again without what was posted: it is meant for one place only.
         method, body = (wanted.method, wanted.body) if not sent else ("GET", b"")
-        taken = _Taken(wanted.max_bytes)
+        taken = _ByteCount(wanted.max_bytes)
         connection = httpcore2.AsyncHTTPConnection(
             httpcore2.Origin(place.scheme.encode(), place.host.strip("[]").encode(), place.port),
             ssl_context=_certificates() if place.scheme == "https" else None,
-            network_backend=_Pinned(place, addresses, taken),
+            network_backend=_PinnedBackend(place, addresses, taken),
         )
         url = httpcore2.URL(
             scheme=place.scheme.encode(),
@@ -203,8 +202,8 @@ class Guard:
 
 
 async def _answer(
-    response: Any, place: Place, wanted: Wanted, taken: _Taken, sent: list[Request], size: int
-) -> Fetched | str:
+    response: Any, place: Place, wanted: FetchRequest, taken: _ByteCount, sent: list[Request], size: int
+) -> FetchReply | str:
     told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
     if response.status in _REDIRECTS:
         return str(told.get("location", ""))
@@ -226,10 +225,10 @@ async def _answer(
     body += taken.rest()
     final = f"{place.scheme}://{_shown_host(place)}{place.path}"
     requests = (*sent, Request(place.host, size, taken.raw))
-    return Fetched(wanted.url, final, response.status, kind, charset, bytes(body), requests)
+    return FetchReply(wanted.url, final, response.status, kind, charset, bytes(body), requests)
 
 
-class _Taken:
+class _ByteCount:
     """Counts what comes, before and after it is unpacked."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -287,10 +286,10 @@ class _Taken:
         return b""
 
 
-class _Pinned(httpcore2.AsyncNetworkBackend):
+class _PinnedBackend(httpcore2.AsyncNetworkBackend):
     """Dials the addresses that were checked, one after the other, whatever name the request is for."""
 
-    def __init__(self, place: Place, addresses: Sequence[str], taken: _Taken) -> None:
+    def __init__(self, place: Place, addresses: Sequence[str], taken: _ByteCount) -> None:
         self._place, self._addresses, self._taken = place, addresses, taken
         self._inner = httpcore2.AnyIOBackend()
 
@@ -299,14 +298,14 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
         for address in self._addresses[:-1]:
             with contextlib.suppress(httpcore2.NetworkError, httpcore2.TimeoutException):
                 found = await self._inner.connect_tcp(address, port, **{**options, "timeout": _SECONDS_AN_ADDRESS})
-                return _Bounded(found, self._taken)
-        return _Bounded(await self._inner.connect_tcp(self._addresses[-1], port, *args, **options), self._taken)
+                return _BoundedStream(found, self._taken)
+        return _BoundedStream(await self._inner.connect_tcp(self._addresses[-1], port, *args, **options), self._taken)
 
 
-class _Bounded(httpcore2.AsyncNetworkStream):
+class _BoundedStream(httpcore2.AsyncNetworkStream):
     """A connection of which no more is taken at once than may still come: a body without end is cut at its limit."""
 
-    def __init__(self, inner: httpcore2.AsyncNetworkStream, taken: _Taken) -> None:
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, taken: _ByteCount) -> None:
         self._inner, self._taken = inner, taken
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -319,7 +318,7 @@ class _Bounded(httpcore2.AsyncNetworkStream):
         await self._inner.aclose()
 
     async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
-        return _Bounded(await self._inner.start_tls(*args, **options), self._taken)
+        return _BoundedStream(await self._inner.start_tls(*args, **options), self._taken)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
@@ -377,7 +376,7 @@ def _shown_host(place: Place) -> str:
     return place.host if is_usual else f"{place.host}:{place.port}"
 
 
-def _headers(place: Place, wanted: Wanted, *, with_headers: bool) -> list[tuple[str, str]]:
+def _headers(place: Place, wanted: FetchRequest, *, with_headers: bool) -> list[tuple[str, str]]:
     headers = {"host": _shown_host(place), "user-agent": USER_AGENT, "accept-encoding": "gzip, deflate"}
     headers["accept"] = ", ".join(filter(None, wanted.accept)) or "*/*"
     headers["connection"] = "close"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell import Citewell
-from citewell.evals.sample import sample_corpus
+from citewell.evals.suite import sample_corpus
 from surfaces.test_cli import Program
 
 

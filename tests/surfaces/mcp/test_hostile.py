@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from citewell import Citewell
-from citewell.surfaces.mcp.rendering import defused
+from citewell.mcp.rendering import defused
 from support.mcp_client import talk, text_of
 
 KEY = "sk-canary-7f3a9b2c4d5e6f708192"

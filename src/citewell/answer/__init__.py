@@ -1,0 +1,3 @@
+"""From evidence to an answer: packing, extracting, verifying. Pure."""
+
+from __future__ import annotations

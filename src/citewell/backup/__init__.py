@@ -1,1 +1,0 @@
-"""Backup and restore: corpus, runs, traces and settings as one archive, consistent and without secrets."""

@@ -1,1 +1,0 @@
-"""`corpus.db`: documents, their texts, chunks, tags, links and the index over them."""

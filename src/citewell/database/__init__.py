@@ -1,1 +1,0 @@
-"""SQLite underneath every store: opening, migrating, one writer, errors that say what to do."""

@@ -1,1 +1,0 @@
-"""Evidence from outside: which pages are copies of one another, and how far each is to be believed. Pure."""

@@ -1,1 +1,0 @@
-"""Finished runs in the forms people keep and pass on: Markdown, Word, PDF, bibliographies, a page to share. Pure."""

@@ -1,0 +1,1 @@
+"""Ingest: what was saved is walked, read and brought into the store."""

@@ -1,1 +1,0 @@
-"""Question families: one file of data each, one table, one small engine."""

@@ -1,1 +1,0 @@
-"""Finding passages: lanes, fusion, rerank, windows. It takes queries as values and knows nothing of questions."""

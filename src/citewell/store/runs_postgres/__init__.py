@@ -1,1 +1,0 @@
-"""Forward-only scripts for runs and reports in PostgreSQL, run in the order of their names."""

@@ -1,1 +1,0 @@
-"""Forward-only scripts for `runs.db`, run in the order of their names."""

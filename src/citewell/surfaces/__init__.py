@@ -1,1 +1,0 @@
-"""How Citewell is reached. Surfaces know `Citewell` and `Ask`, and not each other."""

@@ -1,1 +1,0 @@
-"""The web page: a mounted app that serves what `ui/` was built into. Everything it shows comes from the REST API."""

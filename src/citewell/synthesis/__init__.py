@@ -1,1 +1,0 @@
-"""From evidence to an answer: packing, extracting, verifying. Pure."""

@@ -1,1 +1,0 @@
-"""Checking one claim against the passages it cites: words, values, names, denial, direction, order. Pure."""
