@@ -12,7 +12,7 @@ from citewell.backup import BackupReport, RestoreReport
 from citewell.doctor import DoctorReport
 from citewell.evals.bench import BenchReport, JudgeReport, VerifierReport
 from citewell.evals.cases import CaseFile
-from citewell.evals.results import EvalReport, OwnCorpusReport, ProposalReport
+from citewell.evals.results import EvalReport, CorpusReport, ProposalReport
 from citewell.models.download import FetchReport, ModelList
 from citewell.notes.task import NoteResult
 from citewell.runs.events import EVENT_TYPES, RunEvent, SentenceRetracted, SentenceShown
@@ -88,7 +88,7 @@ SCHEMA_TYPES: dict[str, tuple[Any, ...]] = {
     "embed": (EncodeReport,),
     "entities": (EntityMap,),
     "error": (ErrorDocument,),
-    "eval-corpus": (OwnCorpusReport,),
+    "eval-corpus": (CorpusReport,),
     "eval-mcp": (EvalReport,),
     "eval-propose": (ProposalReport,),
     "eval-research": (EvalReport,),

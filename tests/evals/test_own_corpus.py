@@ -10,7 +10,7 @@ from citewell.errors import BadInput
 from citewell.evals.cases import load_cases
 from citewell.evals.own_corpus import OwnNote, as_cases, evaluate_corpus, questions_from
 from citewell.evals.propose import write_cases
-from citewell.evals.results import OwnCorpusReport
+from citewell.evals.results import CorpusReport
 from citewell.settings import Settings
 
 NOTES = {
@@ -68,7 +68,7 @@ def test_a_folder_is_asked_and_its_report_says_what_failed_and_why(tmp_path: Pat
         (folder / name).write_text(text, "utf-8")
     settings = Settings(data_dir=tmp_path / "data", embeddings="off")
     *_, report = evaluate_corpus(folder, settings)
-    assert isinstance(report, OwnCorpusReport)
+    assert isinstance(report, CorpusReport)
     assert report.documents == 3
     assert [one.path for one in report.not_indexed] == ["broken.xyz"]
     assert report.passed + report.failed == len(report.cases) == report.by_kind[-1].asked

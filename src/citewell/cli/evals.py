@@ -22,7 +22,7 @@ from citewell.evals.results import (
     EvalKind,
     EvalProgress,
     EvalReport,
-    OwnCorpusReport,
+    CorpusReport,
     ProposalReport,
 )
 from citewell.search.lookup import SearchMode
@@ -115,7 +115,7 @@ def _print_arms(report: EvalReport) -> None:
     )
 
 
-def print_corpus_report(report: OwnCorpusReport) -> None:
+def print_corpus_report(report: CorpusReport) -> None:
     """How search and answers did on a folder, why they failed, and what to do about it."""
     print_text(style(f"{report.path}: {report.documents} documents", "bold"))
     print_table(
@@ -405,7 +405,7 @@ def corpus(
     from citewell.evals.own_corpus import as_cases, evaluate_corpus, with_written
     from citewell.evals.propose import write_cases
 
-    report: OwnCorpusReport | None = None
+    report: CorpusReport | None = None
     with _progress() as show:
         for event in evaluate_corpus(path, load_settings(ctx.find_root().obj), most=most, collection=collection):
             if isinstance(event, EvalProgress):

@@ -26,7 +26,7 @@ from citewell.evals.results import (
     EvalProgress,
     NotIndexed,
     Outcome,
-    OwnCorpusReport,
+    CorpusReport,
     QuestionKind,
 )
 from citewell.evals.suite import corpus_engine
@@ -245,7 +245,7 @@ _OTHER_PART = "the passage is in row {rank}; the answer quotes another part of {
 
 def evaluate_corpus(
     path: Path, settings: Settings, *, most: int = 60, collection: str | None = None
-) -> Iterator[EvalProgress | OwnCorpusReport]:
+) -> Iterator[EvalProgress | CorpusReport]:
     """Index a folder, ask what its notes can be asked, and report; the report comes last."""
     root = path.expanduser().resolve()
     if not root.exists():
@@ -329,12 +329,12 @@ def _is_shown(one: OwnQuestion, result: RunResult) -> bool:
 
 def _report(
     path: Path, engine: Citewell, added: AddReport, done: Sequence[CorpusQuestion], seconds: float
-) -> OwnCorpusReport:
+) -> CorpusReport:
     outcomes = Counter(one.outcome for one in done)
     kinds = [kind for kind in get_args(QuestionKind) if any(one.kind == kind for one in done)]
     rows = [_row(kind, [one for one in done if one.kind == kind]) for kind in kinds]
     lost = tuple(NotIndexed(one.path, one.reason) for one in added.problems)
-    return OwnCorpusReport(
+    return CorpusReport(
         path=str(path),
         documents=engine.store.document_count(),
         passed=outcomes["right"],
@@ -379,7 +379,7 @@ def _advice(outcomes: Counter[Outcome], lost: Sequence[NotIndexed]) -> Iterator[
             yield f"{count}: {said[name]}"
 
 
-def as_cases(report: OwnCorpusReport, *, limit: int | None = None) -> list[EvalCase]:
+def as_cases(report: CorpusReport, *, limit: int | None = None) -> list[EvalCase]:
     """The questions of a report as cases, so that a folder keeps its own suite."""
     return [
         EvalCase(
@@ -395,5 +395,5 @@ def as_cases(report: OwnCorpusReport, *, limit: int | None = None) -> list[EvalC
     ]
 
 
-def with_written(report: OwnCorpusReport, path: Path) -> OwnCorpusReport:
+def with_written(report: CorpusReport, path: Path) -> CorpusReport:
     return replace(report, written=str(path))

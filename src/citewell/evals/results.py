@@ -182,7 +182,7 @@ class NotIndexed:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCorpusReport:
+class CorpusReport:
     """How well search and answers do on a user's own notes, and why they fail where they do."""
 
     path: str
