@@ -631,7 +631,7 @@ def test_a_log_has_calls_searches_steps_and_failures_but_nothing_of_the_note(
         return fails(500) if "## 2 " in request.prompt else obedient()(request)
 
     engine, _ = serving(script)
-    with caplog.at_level("DEBUG", logger="citewell.runner"):
+    with caplog.at_level("DEBUG", logger="citewell.runs"):
         engine.note("Halvard.md", depth="deep")
     told = {level: [one.message for one in caplog.records if one.levelname == level] for level in LEVELS}
     assert "asking openai:test to topics" in told["INFO"]

@@ -18,8 +18,8 @@ import pytest
 from citewell.errors import StoreUnusable, Unavailable
 from citewell.parts import SystemClock
 from citewell.runs.events import Entry, RunEvent
+from citewell.runs.execute import RunPoller
 from citewell.runs.log import chained, lease_from, moved, new_token
-from citewell.runs.poller import RunPoller
 from citewell.runs.run import RunSummary
 from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns
 from citewell.store.postgres import PostgresSessions

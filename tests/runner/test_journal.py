@@ -19,10 +19,10 @@ from citewell.runs.journal import (
     Abandoned,
     Call,
     Failed,
-    Future,
     Run,
     Scope,
-    Tolerant,
+    Task,
+    TolerantRun,
     step,
 )
 from citewell.runs.log import RunLog
@@ -131,7 +131,7 @@ def assert_replays(toy: Toy, flow: ToyFlow) -> None:
     assert run.take_entries() == []
 
 
-async def noted(trail: Trail, name: str, awaited: Future[Any]) -> None:
+async def noted(trail: Trail, name: str, awaited: Task[Any]) -> None:
     """What came of a call, in the order it came."""
     try:
         trail.append(f"{name}: {await awaited}")
@@ -350,11 +350,9 @@ def test_a_recorded_value_that_no_longer_fits_its_type_is_refused_as_another_out
     told = rf"at entry {at} \(observation_recorded .*this version would have recorded another outcome of look"
     with pytest.raises(WorkFailed, match=told):
         replayed(both, events)
-    recorded = Tolerant("toy", events)
-    run = Run("toy", request(), BUDGET, tolerant=recorded)
-    run.start(both(run, []))
+    run = TolerantRun("toy", request(), BUDGET, events)
     with pytest.raises(WorkFailed, match=told):
-        recorded.play(run)
+        run.start(both(run, []))
 
 
 def test_a_program_that_asks_for_something_else_is_refused_by_name() -> None:
@@ -399,13 +397,11 @@ def test_a_tolerant_replay_hands_outcomes_to_calls_of_the_same_kind_and_says_whe
         await run.all(*(noted(trail, words, run.io(World.look, words)) for words in ("lamp", "wick")))
         run.end("enough_evidence")
 
-    trail, recorded = Trail(), Tolerant("toy", toy.log.events())
-    run = Run("toy", request(), BUDGET, tolerant=recorded)
+    trail, run = Trail(), TolerantRun("toy", request(), BUDGET, toy.log.events())
     run.start(in_other_words(run, trail))
-    recorded.play(run)
     assert sorted(trail) == ["lamp: 1", "wick: 2"]
-    assert (run.stop_reason, len(recorded.notes)) == ("enough_evidence", 1)
-    assert "today's look differs" in recorded.notes[0]
+    assert (run.stop_reason, len(run.notes)) == ("enough_evidence", 1)
+    assert "today's look differs" in run.notes[0]
 
 
 def test_a_tolerant_replay_says_what_was_never_recorded() -> None:
@@ -414,11 +410,9 @@ def test_a_tolerant_replay_says_what_was_never_recorded() -> None:
     async def thinks(run: Run, trail: Trail) -> None:
         await run.io(World.think, "lamp")
 
-    recorded = Tolerant("toy", toy.log.events())
-    run = Run("toy", request(), BUDGET, tolerant=recorded)
-    run.start(thinks(run, []))
+    run = TolerantRun("toy", request(), BUDGET, toy.log.events())
     with pytest.raises(WorkFailed, match="asks for think, which run toy never recorded"):
-        recorded.play(run)
+        run.start(thinks(run, []))
 
 
 # Failures
@@ -526,7 +520,7 @@ def test_finish_now_lets_go_of_models_and_gives_a_search_a_moment() -> None:
     toy.control("finish")
     assert toy.trail == ["think was let go of", "write was let go of"]
     assert toy.open == [("look", "it"), ("weigh", "it")]
-    assert toy.run.deadlines.gathering == 4.0 + FINISH_GRACE_SECONDS
+    assert toy.run.deadlines["gathering"] == 4.0 + FINISH_GRACE_SECONDS
     assert toy.run.next_deadline() == (FINISH_GRACE_SECONDS, "gathering")
     toy.control("gathering")
     assert toy.open == [("weigh", "it")]
@@ -552,7 +546,7 @@ def test_asking_twice_to_finish_changes_nothing_more() -> None:
     toy = Toy(one_of_each).control("finish")
     toy.seconds = 0.5
     toy.control("finish")
-    assert toy.run.deadlines.gathering == FINISH_GRACE_SECONDS
+    assert toy.run.deadlines["gathering"] == FINISH_GRACE_SECONDS
     assert len(toy.recorded("warning_raised")) == 1
     toy.control("cancel")
     assert_replays(toy, one_of_each)

@@ -135,7 +135,7 @@ def test_finish_now_answers_with_what_is_there() -> None:
 def test_finish_now_gives_a_search_a_moment_to_end_and_answers_with_what_it_finds() -> None:
     playing = play().control("finish")
     assert playing.open == ["retrieve"]
-    assert playing.run.deadlines.gathering == playing.run.elapsed + FINISH_GRACE_SECONDS
+    assert playing.run.deadlines["gathering"] == playing.run.elapsed + FINISH_GRACE_SECONDS
     playing.gives("retrieve", WEAK).gives("inspect", ())
     assert playing.open == ["keep_texts"], "nothing is searched for again"
     assert playing.gives("keep_texts", ()).result.answer_status == "ok"

@@ -12,7 +12,7 @@ import pytest
 from citewell.cli.main import run
 from citewell.engine import Citewell
 from citewell.errors import BadInput, WorkFailed
-from citewell.runs.records import RunRecords
+from citewell.runs.service import RunService
 from citewell.settings import (
     Settings,
     load_settings,
@@ -190,10 +190,10 @@ def test_budgets_that_are_set_hold_and_are_on_record(corpus: Citewell) -> None:
 
 
 def test_a_clean_up_that_fails_is_told_and_the_answer_is_printed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: RunRecords, **limits: object) -> None:
+    def fail(self: RunService, **limits: object) -> None:
         raise WorkFailed("not this one")
 
-    monkeypatch.setattr(RunRecords, "prune", fail)
+    monkeypatch.setattr(RunService, "prune", fail)
     code, out, err = shell("research", QUESTION, "--json")
     assert (code, json.loads(out)["answer_status"]) == (0, "ok")
     assert "old runs could not be put away" in err

@@ -80,7 +80,7 @@ Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
 JUDGED_AT_ONCE = 4
 # The same for a reader, which is asked about short passages.
 READ_AT_ONCE = 4
-_log = logging.getLogger("citewell.runner")
+_log = logging.getLogger("citewell.runs")
 # Pages fail every day: unless somebody wants to read of it, nothing is printed.
 _web_log = logging.getLogger("citewell.web")
 _web_log.addHandler(logging.NullHandler())

@@ -18,7 +18,7 @@ from citewell.flows.result import flow_of, result_of
 from citewell.flows.web import web
 from citewell.runs.events import Entry, RunEvent, SentenceRetracted, SentenceShown
 from citewell.runs.execute import Driver
-from citewell.runs.journal import Call, Run, Tolerant
+from citewell.runs.journal import Call, Run, TolerantRun
 from citewell.runs.records import read_start
 from citewell.runs.run import Failure, RunResult
 from citewell.runs.summaries import EgressEntry, EgressLedger, EgressOutcome
@@ -69,14 +69,15 @@ class Play:
 def begin(
     events: Sequence[RunEvent],
     monotonic: Callable[[], float] | None = None,
-    tolerant: Tolerant | None = None,
+    *,
+    tolerant: bool = False,
     flows: Mapping[RunProfile, Flow] = FLOWS,
 ) -> Play:
     """A run from its record: played back as far as it goes, every entry checked on the way; or today's code over it."""
     started = read_start(events[0])
-    request = started.request
-    recorded = () if tolerant is not None else events
-    run, found = Run(events[0].run_id, request, PROFILES[request.profile], recorded, monotonic, tolerant), Findings()
+    request, found = started.request, Findings()
+    asked = (events[0].run_id, request, PROFILES[request.profile], events)
+    run = TolerantRun(*asked) if tolerant else Run(*asked, monotonic)
     run.start(flows[request.profile](run, found))
     return Play(run, found, started.tool_version)
 

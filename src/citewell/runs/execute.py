@@ -1,5 +1,7 @@
 """Executing a run: performs the calls that are open, puts everything on record, and hands in what came of them.
 
+Watching is apart from it (`RunPoller`): one reader of the run store per process tells whoever cares of changes.
+
 All waiting is here. What the flow newly wants is started, what it no longer waits for is let go of. An intent is on
 record before its call begins, and its outcome after it; a control or a deadline can end the waiting at any moment. The
 broad except at its boundary turns whatever a call raises into an outcome. The flow itself runs in a thread of its own,
@@ -12,10 +14,10 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,6 +26,7 @@ from citewell.errors import CitewellError
 from citewell.runs.events import Entry
 from citewell.runs.journal import STAGE_TIMEOUT, Call, Failed, Run
 from citewell.runs.run import Control
+from citewell.runs.store import RunMark
 
 # Performs a call; text that a model writes is told as it comes.
 Perform = Callable[[Call, Callable[[str], None]], Awaitable[Any]]
@@ -37,31 +40,16 @@ OUTSIDE_WORKERS = 64
 # Pure work has threads of its own, so that what hangs outside never keeps an answer from being made. Few: they share
 # one interpreter with the loop.
 COMPUTE_WORKERS = 4
+# How often a store is asked how far the watched runs are; one that tells of changes is asked all the same now and then,
+# so that a lost word stalls nobody and a lease that ran out is seen.
+POLL_SECONDS = 0.1
+TOLD_POLL_SECONDS = 2.0
+_UNSEEN = object()
+OnChange = Callable[[RunMark | None], None]
+# Asks the store to tell of changes (`RunStore.on_change`).
+Listen = Callable[[Callable[[str | None], None]], Callable[[], None] | None]
 _Result = TypeVar("_Result")
-_log = logging.getLogger("citewell.runner")
-
-
-class Shows(Protocol):
-    """What a person sees of an answer while it is written: entries for the log, which a replay passes over."""
-
-    def open(self, call: Call) -> Callable[[str], None]: ...
-
-    async def close(self, call: Call, *, is_whole: bool) -> None: ...
-
-    def take(self) -> list[Entry]: ...
-
-    def settle(self) -> list[Entry]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Threads:
-    """Where pure work is done and where the log is written; calls have the loop's own threads.
-
-    The three are apart, so that no slow call holds up the record, and none that hangs holds up an answer.
-    """
-
-    work: Executor | None = None
-    log: Executor | None = None
+_log = logging.getLogger("citewell.runs")
 
 
 def performing(outside: object) -> Perform:
@@ -86,15 +74,18 @@ class Driver:
         perform: Perform,
         clock: Clock,
         redact: Callable[[str], str] = str,
-        threads: Threads | None = None,
+        controls: deque[Control] | None = None,
+        work: Executor | None = None,
+        log: Executor | None = None,
     ) -> None:
-        self._run = run
-        self._append = append
-        self._perform = perform
-        self._clock = clock
-        self._redact = redact
-        self._threads = threads or Threads()
-        self._controls: deque[Control] = deque()
+        """`work` is where pure work is done and `log` where the log is written; calls have the loop's own threads.
+
+        The three are apart, so that no slow call holds up the record, and none that hangs holds up an answer.
+        """
+        self._run, self._append, self._perform, self._clock, self._redact = run, append, perform, clock, redact
+        # What is asked of the run: filled from outside, followed by `wake`.
+        self._controls = deque() if controls is None else controls
+        self._work, self._log = work, log
         self._woken = asyncio.Event()
         self._tasks: dict[Call, asyncio.Task[tuple[dict[str, Any], Any]]] = {}
         self._let_go: set[asyncio.Task[Any]] = set()
@@ -108,9 +99,12 @@ class Driver:
     def wake(self) -> None:
         self._woken.set()
 
-    async def drive(self, shows: Shows, first: Sequence[Entry] = ()) -> None:
-        """Go on until the run is over; nothing that is on record is done again."""
-        self._shows = shows
+    async def drive(self, display: Any, first: Sequence[Entry] = ()) -> None:
+        """Go on until the run is over; nothing that is on record is done again.
+
+        The display (`flows/play.py`) says what a person sees of an answer while it is written.
+        """
+        self._display = display
         await self._record([*first, *self._run.take_entries()])
         try:
             while not self._run.is_over:
@@ -118,17 +112,19 @@ class Driver:
                 await self._wait()
                 await self._take_what_happened()
         finally:
-            await self._let_everything_go()
+            for call in list(self._tasks):
+                self._leave(call)
+            # Not waited for longer than it takes to notice.
+            if pending := {task for task in self._let_go if not task.done()}:
+                await asyncio.wait(pending, timeout=LET_GO_SECONDS)
 
     async def in_thread(self, function: Callable[..., _Result], *args: object) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(self._threads.work, function, *args)
+        return await asyncio.get_running_loop().run_in_executor(self._work, function, *args)
 
     def _reconcile(self) -> None:
         """Start what is newly open, let go of what is not open any more."""
         for call in [one for one in self._tasks if one not in self._run.open]:
-            task = self._tasks.pop(call)
-            task.cancel()
-            self._let_go.add(task)
+            self._leave(call)
         for call in self._run.open:
             if call not in self._tasks:
                 self._tasks[call] = asyncio.ensure_future(self._do(call))
@@ -158,41 +154,36 @@ class Driver:
             if task.done() and not run.is_over and call in run.open:
                 del self._tasks[call]
                 await self.in_thread(run.observe, call, *task.result())
-        await self._record([*self._shows.take(), *run.take_entries()])
+        await self._record([*self._display.take(), *run.take_entries()])
 
     async def _record(self, entries: Sequence[Entry]) -> None:
         # Off the event loop: a commit waits for the disk.
         if entries:
             _tell(entries)
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._threads.log, self._append, list(entries), self._clock.now())
+            await loop.run_in_executor(self._log, self._append, list(entries), self._clock.now())
 
     async def _do(self, call: Call) -> tuple[dict[str, Any], Any]:
         """What came of a call, as it goes on record, and its value."""
         try:
             async with self._slots:
-                value = await self._perform(call, self._shows.open(call))
-            await self._shows.close(call, is_whole=True)
+                value = await self._perform(call, self._display.open(call))
+            await self._display.close(call, is_whole=True)
             return {"value": await self.in_thread(msgspec.to_builtins, value)}, value
         except Failed as failed:
-            return _failed(failed.code, failed.message, failed.fix, failed.details), None
+            said = {"code": failed.code, "message": failed.message, "fix": failed.fix, "details": failed.details}
         except CitewellError as error:
-            message = self._redact(error.message)
-            _log.warning("%s failed: %s (%s)", call.name, message, error.code)
-            return _failed(error.code, message, self._redact(error.fix)), None
+            said = {"code": error.code, "message": self._redact(error.message), "fix": self._redact(error.fix)}
+            _log.warning("%s failed: %s (%s)", call.name, said["message"], error.code)
         except Exception as error:  # noqa: BLE001  the boundary of a run: recorded as what it saw
+            said = {"code": type(error).__name__, "message": self._redact(str(error))[:500]}
             _log.warning("%s failed (%s)", call.name, type(error).__name__)
-            return _failed(type(error).__name__, self._redact(str(error))[:500]), None
+        return {"failed": {name: told for name, told in said.items() if told or name in ("code", "message")}}, None
 
-    async def _let_everything_go(self) -> None:
-        """Cancel what is still running and do not wait for it longer than it takes to notice."""
-        for task in self._tasks.values():
-            task.cancel()
-            self._let_go.add(task)
-        self._tasks.clear()
-        pending = {task for task in self._let_go if not task.done()}
-        if pending:
-            await asyncio.wait(pending, timeout=LET_GO_SECONDS)
+    def _leave(self, call: Call) -> None:
+        task = self._tasks.pop(call)
+        task.cancel()
+        self._let_go.add(task)
 
 
 def _tell(entries: Sequence[Entry]) -> None:
@@ -213,11 +204,6 @@ def _tell(entries: Sequence[Entry]) -> None:
                 _log.debug("%s", body["name"])
 
 
-def _failed(code: str, message: str, fix: str = "", details: Any = None) -> dict[str, Any]:
-    said = {"code": code, "message": message, "fix": fix, "details": details}
-    return {"failed": {name: value for name, value in said.items() if value or name in ("code", "message")}}
-
-
 class RunExecutor:
     """The thread that executes this process's runs, with an event loop of its own, and the threads of blocking work.
 
@@ -229,9 +215,8 @@ class RunExecutor:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._outside = ThreadPoolExecutor(OUTSIDE_WORKERS, "citewell-outside")
-        self._work = ThreadPoolExecutor(COMPUTE_WORKERS, "citewell-work")
-        self._log = ThreadPoolExecutor(1, "citewell-log")
-        self.threads = Threads(self._work, self._log)
+        self.work = ThreadPoolExecutor(COMPUTE_WORKERS, "citewell-work")
+        self.log = ThreadPoolExecutor(1, "citewell-log")
 
     def call(self, function: Callable[[], object]) -> None:
         """Have a function called on the loop, soon."""
@@ -263,5 +248,110 @@ class RunExecutor:
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(timeout=2.0)
-        for pool in (self._outside, self._work, self._log):
+        for pool in (self._outside, self.work, self.log):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+class RunPoller:
+    """Tells of changes of runs that any process executes.
+
+    A single thread asks how far all watched runs are, however many watch. It reads and never writes, so no writer holds
+    it up. Callbacks run on that thread and must be short.
+    """
+
+    def __init__(
+        self,
+        marks: Callable[[Sequence[str]], Mapping[str, RunMark]],
+        poll_seconds: float = POLL_SECONDS,
+        listen: Listen | None = None,
+    ) -> None:
+        self._marks, self._listen, self._poll_seconds = marks, listen, poll_seconds
+        self._stop_listening: Callable[[], None] | None = None
+        self._condition = threading.Condition()
+        # Who watches a run, and whether there is anything to ask the store about it.
+        self._watchers: dict[str, list[tuple[OnChange, bool]]] = {}
+        # None: there is no such run any more.
+        self._seen: dict[str, RunMark | None] = {}
+        # Runs that have changed, or may have: told of without waiting for the next look.
+        self._told: set[str] = set()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def watch(self, run_id: str, on_change: OnChange, *, is_stored: bool = True) -> Callable[[], None]:
+        """Be told of every change from now on; returns how to leave."""
+        with self._condition:
+            self._watchers.setdefault(run_id, []).append((on_change, is_stored))
+            if self._thread is None and not self._is_closed:
+                self._thread = threading.Thread(target=self._poll, name="citewell-runs", daemon=True)
+                self._thread.start()
+        self.look(run_id)
+
+        def leave() -> None:
+            with self._condition:
+                left = [other for other in self._watchers.get(run_id, []) if other[0] is not on_change]
+                if left:
+                    self._watchers[run_id] = left
+                else:
+                    self._watchers.pop(run_id, None)
+                    self._seen.pop(run_id, None)
+
+        return leave
+
+    def look(self, run_id: str | None) -> None:
+        """A run has changed, here or in some process, or any may have: tell of it now."""
+        with self._condition:
+            self._told |= self._watchers.keys() if run_id is None else self._watchers.keys() & {run_id}
+            self._condition.notify()
+
+    def close(self) -> None:
+        with self._condition:
+            self._is_closed = True
+            self._watchers.clear()
+            self._condition.notify()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=2.0)
+        if self._stop_listening is not None:
+            self._stop_listening()
+
+    def _poll(self) -> None:
+        has_failed = False
+        while True:
+            with self._condition:
+                if not self._told and not self._is_closed:
+                    # After a look that failed the next one is soon: what was told then may not be told again.
+                    pause = min(POLL_SECONDS, self._poll_seconds) if has_failed else self._poll_seconds
+                    self._condition.wait(pause if self._watchers else None)
+                if self._is_closed:
+                    return
+                told, self._told = self._told, set()
+                stored = [run_id for run_id, watchers in self._watchers.items() if all(one[1] for one in watchers)]
+            # Not before there is a run to ask about: a store is made when it is first opened.
+            if stored and self._listen is not None:
+                # One that cannot be opened is asked, as whoever watches will hear.
+                with suppress(Exception):
+                    self._stop_listening = self._listen(self.look)
+                    self._listen = None
+                    if self._stop_listening is not None:
+                        self._poll_seconds = max(self._poll_seconds, TOLD_POLL_SECONDS)
+            found: dict[str, RunMark | None] = {}
+            try:
+                marks = self._marks(stored) if stored else {}
+                found = {run_id: marks.get(run_id) for run_id in stored}
+                has_failed = False
+            except Exception:  # noqa: BLE001  the store is busy or gone for a moment, and nobody else looks
+                has_failed = True
+            changed = {run_id for run_id, mark in found.items() if self._seen.get(run_id, _UNSEEN) != mark}
+            self._seen.update(found)
+            # After a look that failed nobody is told that a run is gone.
+            for run_id in changed | (told.difference(stored) if has_failed else told):
+                self._tell(run_id, found.get(run_id))
+
+    def _tell(self, run_id: str, mark: RunMark | None) -> None:
+        with self._condition:
+            watchers = list(self._watchers.get(run_id, ()))
+        for on_change, _ in watchers:
+            try:
+                on_change(mark)
+            except Exception:  # noqa: BLE001  one watcher's trouble is not the others'; it is told again at the next look
+                self._seen.pop(run_id, None)

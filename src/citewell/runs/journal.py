@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -38,15 +38,18 @@ from citewell.runs.run import STAGE_GROUPS, Budget, Control, Failure, RunRequest
 T = TypeVar("T")
 P = ParamSpec("P")
 
-# When a call that is under way is no longer waited for, beside the time of its stage and the end of the run.
-#   gathering: at the end of gathering, and when a person wants the answer now
-#   search: at the end of gathering; who wants the answer now gives it a moment
-#   writing: at the end of writing, and when a person wants the answer now
-#   weighing: at the end of writing
-#   end: never
 Until = Literal["gathering", "search", "writing", "weighing", "end"]
 # The end of a part of a run, or of the time that a group of stages has.
 Scope = Literal["gathering", "writing", "everything"] | StageGroup
+# What ends the waiting for a call, beside the time of its stage and the end of the run: the end of a part of it, or a
+# person who wants the answer now.
+_ENDED_BY: dict[Until, frozenset[Control | Scope]] = {
+    "gathering": frozenset({"gathering", "finish"}),
+    "search": frozenset({"gathering"}),  # who wants the answer now gives it a moment
+    "writing": frozenset({"writing", "finish"}),
+    "weighing": frozenset({"writing"}),
+    "end": frozenset(),
+}
 STAGE_TIMEOUT = "stage_timeout"
 # Time kept back for writing and checking the answer, however long the search takes.
 SYNTHESIS_RESERVE_SECONDS = 10.0
@@ -80,22 +83,17 @@ class Ended(Exception):
     """Raised by a flow where its run is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is said of a function that reaches outside: its stage, and until when it is waited for."""
-
-    stage: Callable[[Mapping[str, Any]], Stage]
-    until: Callable[[Mapping[str, Any]], Until]
+_Chosen = Callable[[Mapping[str, Any]], Any]
 
 
-def step(
-    stage: Stage | Callable[[Mapping[str, Any]], Stage], until: Until | Callable[[Mapping[str, Any]], Until]
-) -> Callable[[T], T]:
-    """Declares a method of the outside as a step of runs; both may depend on its arguments."""
+def step(stage: Stage | _Chosen, until: Until | _Chosen) -> Callable[[T], T]:
+    """Declares a method of the outside as a step of runs: its stage, and until when it is waited for.
+
+    Both may depend on its arguments.
+    """
 
     def declare(function: T) -> T:
-        found = Step(stage if callable(stage) else lambda _: stage, until if callable(until) else lambda _: until)
-        function.__step__ = found  # type: ignore[attr-defined]
+        function.stage, function.until = stage, until  # type: ignore[attr-defined]
         return function
 
     return declare
@@ -118,67 +116,28 @@ class Call:
         return STAGE_GROUPS[self.stage]
 
 
-class Future(Generic[T]):
-    """Something a task waits for, on the run's own terms: `await` gives its value or raises its failure."""
+class Task(Generic[T]):
+    """What a flow waits for: a call of the outside or a coroutine; `await` gives its value or raises its failure."""
 
-    __slots__ = ("_error", "_value", "is_done", "waiters")
+    __slots__ = ("_error", "_value", "coroutine", "is_done", "waiters")
 
-    def __init__(self) -> None:
-        self.is_done = False
-        self.waiters: list[Task[Any]] = []
+    def __init__(self, coroutine: Coroutine[Any, Any, T] | None = None) -> None:
+        self.coroutine, self.waiters, self.is_done = coroutine, list[Task[Any]](), False
         self._value: Any = None
         self._error: BaseException | None = None
 
-    def settle(self, value: Any = None, error: BaseException | None = None) -> None:
+    def settle(self, value: Any = None, error: BaseException | None = None) -> list[Task[Any]]:
+        """It has come to something; who waited for it."""
         self.is_done, self._value, self._error = True, value, error
+        return self.waiters
 
-    def __await__(self) -> Generator[Future[T], None, T]:
+    def __await__(self) -> Generator[Task[T], None, T]:
         if not self.is_done:
             yield self
         if self._error is not None:
             raise self._error
         value: T = self._value
         return value
-
-
-class Task(Future[T]):
-    """A coroutine of the run."""
-
-    __slots__ = ("coroutine",)
-
-    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
-        super().__init__()
-        self.coroutine = coroutine
-
-
-@dataclass(slots=True)
-class Deadlines:
-    """When gathering must end, when a model must stop writing, and when everything must, in seconds of the run."""
-
-    gathering: float
-    writing: float
-    everything: float
-
-    @classmethod
-    def within(cls, seconds: float) -> Deadlines:
-        gathering = seconds - min(SYNTHESIS_RESERVE_SECONDS, seconds * 0.3)
-        return cls(gathering, seconds - min(ANSWER_GRACE_SECONDS, seconds * 0.1), seconds)
-
-
-@dataclass(slots=True)
-class RunClock:
-    """The time of a run: none while it is only played back."""
-
-    monotonic: Callable[[], float] | None = None
-    began: float = 0.0
-    offset: float = 0.0
-
-    def begin(self, offset: float) -> None:
-        if self.monotonic is not None:
-            self.began, self.offset = self.monotonic(), offset
-
-    def now(self) -> float:
-        return round(self.offset + self.monotonic() - self.began, 6) if self.monotonic is not None else self.offset
 
 
 class Run:
@@ -191,20 +150,25 @@ class Run:
         budget: Budget,
         recorded: Sequence[RunEvent] = (),
         monotonic: Callable[[], float] | None = None,
-        tolerant: Tolerant | None = None,
     ) -> None:
         if request.deadline_seconds is not None:
             budget = replace(budget, seconds=request.deadline_seconds)
         if request.max_citations is not None:
             budget = replace(budget, citations=request.max_citations)
         self.run_id, self.request, self.budget = run_id, request, budget
-        self.deadlines = Deadlines.within(budget.seconds)
+        # When gathering must end, when a model must stop writing, and when everything must, in seconds of the run.
+        seconds = budget.seconds
+        self.deadlines: dict[Scope, float] = {
+            "gathering": seconds - min(SYNTHESIS_RESERVE_SECONDS, seconds * 0.3),
+            "writing": seconds - min(ANSWER_GRACE_SECONDS, seconds * 0.1),
+            "everything": seconds,
+        }
         self.elapsed = 0.0
         # A person wants the answer now: no model is waited for or asked any more.
         self.is_hurried = False
         # Gathering was ended before it was done, by the clock or by a person.
         self.is_cut_short = False
-        self.over: set[Scope] = set()
+        self.over: set[Control | Scope] = set()
         self.warnings: list[str] = []
         self.stage: Stage = "begin_trace"
         self.stage_seconds: Counter[str] = Counter()
@@ -214,39 +178,42 @@ class Run:
         # Why the run is to end, whatever comes of it.
         self.finishing: StopReason | None = None
         self.open: list[Call] = []
+        # Where today's code went another way than the record, in a tolerant replay.
+        self.notes: list[str] = []
         self._group_seconds: Counter[StageGroup] = Counter()
-        self._outcomes: dict[str, Future[Any]] = {}
+        self._outcomes: dict[str, Task[Any]] = {}
         self._times_asked: Counter[str] = Counter()
         self._ready: deque[Task[Any]] = deque()
         self._flow: Task[None] | None = None
         self._tasks: list[Task[Any]] = []
         self._recorded = deque(event for event in recorded if event.kind not in ASIDE and event.kind != "run_started")
         self._unwritten: list[Entry] = []
-        self._clock = RunClock(monotonic)
-        self._tolerant = tolerant
+        # The time of the run: none while it is only played back.
+        self._monotonic, self._began, self._offset = monotonic, 0.0, 0.0
         # Where today's code went another way than the record: no flow may take this for a fault of its own.
         self._diverged: WorkFailed | None = None
 
     # What flows call
 
-    def io(self, function: Callable[Concatenate[Any, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def io(self, function: Callable[Concatenate[Any, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
         """Begin something outside; `await` gives what came of it. Raises Failed, or Abandoned."""
-        declared: Step = function.__step__  # type: ignore[attr-defined]
         bound = _signature(function).bind(None, *args, **kwargs)
         bound.apply_defaults()
         arguments = dict(list(bound.arguments.items())[1:])
         name = digest([function.__name__, arguments])
         self._times_asked[name] += 1
         key = name if self._times_asked[name] == 1 else f"{name}.{self._times_asked[name]}"
-        stage, until = declared.stage(arguments), declared.until(arguments)
+        stage, until = (
+            chosen(arguments) if callable(chosen) else chosen
+            for chosen in (function.stage, function.until)  # type: ignore[attr-defined]
+        )
         self.enter(stage)
         call = Call(function.__name__, arguments, stage, until, key, _return_type(function))
-        waiting: Future[T] = Future()
-        self._outcomes[key] = waiting
+        waiting = self._outcomes[key] = Task[T]()
         self.open.append(call)
         self._write(Entry.of(ActionIntended(call.name, "io", stage, key, msgspec.to_builtins(arguments))))
-        if self._is_ended(call):
-            self._abandon(call)
+        if _ENDED_BY[call.until] & self.over:
+            self._drop(call, Abandoned(call.name))
         return waiting
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Task[T]:
@@ -265,12 +232,7 @@ class Run:
         """The stage a person sees; the time since the last one belongs to that."""
         if stage == self.stage:
             return
-        elapsed = self._clock.now()
-        if self._tolerant is not None:
-            elapsed = self._tolerant.entered(stage)
-        elif self._recorded and self._recorded[0].kind == "stage_entered":
-            elapsed = float(self._recorded[0].body["elapsed"])
-        self._tick(max(elapsed, self.elapsed))
+        self._tick(max(self._entered_at(stage), self.elapsed))
         self.stage = stage
         self._write(Entry.of(StageEntered(stage, self.elapsed)))
 
@@ -303,11 +265,11 @@ class Run:
 
     @property
     def seconds_left(self) -> float:
-        return self.deadlines.everything - self.elapsed
+        return self.deadlines["everything"] - self.elapsed
 
     @property
     def gathering_left(self) -> float:
-        return max(0.0, self.deadlines.gathering - self.elapsed)
+        return max(0.0, self.deadlines["gathering"] - self.elapsed)
 
     @property
     def is_over(self) -> bool:
@@ -319,17 +281,23 @@ class Run:
         """Begin the flow, and play back what is on record of it; the time of the run goes on where the record ends."""
         so_far = max((float(event.body.get("elapsed", 0.0)) for event in self._recorded), default=0.0)
         was_begun = bool(self._recorded)
-        self._clock.begin(so_far)
+        self._time_from(so_far)
         self._write(Entry.of(StageEntered(self.stage, self.elapsed)))
         self._flow = self.spawn(flow)
         self.advance()
         while self._recorded and not self.is_over:
-            self._play_next()
+            # The next outcome of the record, now that every task waits.
+            event = self._recorded.popleft()
+            is_control = event.body.get("kind") == "control"
+            call = next((one for one in self.open if one.key == event.body.get("answers")), None)
+            if event.kind != "observation_recorded" or (call is None and not is_control):
+                raise mismatch(self.run_id, event)
+            self._play(event, call, float(event.body["elapsed"]))
         if self._recorded:
             raise mismatch(self.run_id, self._recorded[0])
         if was_begun:
             # Playing back takes no time of the run.
-            self._clock.begin(max(so_far, self.elapsed))
+            self._time_from(max(so_far, self.elapsed))
 
     def take_entries(self) -> list[Entry]:
         """What is to be put on record now."""
@@ -340,61 +308,77 @@ class Run:
         """What came of a call: `{"value": …}` or `{"failed": {…}}`; `value` where it is at hand already."""
         if call not in self.open or self.is_over:
             return
-        elapsed = max(self._clock.now(), self.elapsed)
+        elapsed = max(self._now(), self.elapsed)
         self._write(Entry.of(ObservationRecorded("io", elapsed, call.key, observation=dict(outcome))))
+        if value is None and "value" in outcome:
+            value = msgspec.convert(outcome["value"], call.form)
         self._settle(call, outcome, elapsed, value)
 
     def control(self, control: Control | Scope) -> None:
         """Somebody asks something of the run, or the time for a part of it is over."""
         if self.is_over:
             return
-        elapsed = max(self._clock.now(), self.elapsed)
+        elapsed = max(self._now(), self.elapsed)
         self._write(Entry.of(ObservationRecorded("control", elapsed, observation={"control": control})))
         self._control(control, elapsed)
 
     def next_deadline(self) -> tuple[float, Scope]:
         """How many seconds from now the next part of the run ends, and which."""
-        now = self._clock.now()
-        ends: list[tuple[float, Scope]] = [
-            (getattr(self.deadlines, scope) - now, scope)
-            for scope in ("gathering", "writing", "everything")
-            if scope not in self.over
-        ]
+        now = self._now()
+        ends = [(at - now, scope) for scope, at in self.deadlines.items() if scope not in self.over]
         for group in dict.fromkeys(call.group for call in self.open):
             if group not in self.over:
                 spent = self._group_seconds[group] + now - self.elapsed
                 ends.append((getattr(self.budget.stages, group) - spent, group))
-        return min(ends, key=lambda end: end[0], default=(3600.0, "everything"))
+        return min(ends, key=lambda end: end[0])
 
     def advance(self) -> None:
         """Let every task run until it waits; a task that breaks ends the run with what it has."""
         while self._ready and not self.is_over:
             task = self._ready.popleft()
+            assert task.coroutine is not None
+            awaited: Task[Any] | None = None
+            value, error = None, None
             try:
                 awaited = task.coroutine.send(None)
             except StopIteration as end:
-                self._finish(task, end.value, None)
+                value = end.value
             except Ended:
                 break
-            except (Failed, Abandoned) as error:
-                self._finish(task, None, error)
-            except Exception as error:  # noqa: BLE001  the boundary of a run: a fault of a flow is recorded as its end
-                if self._diverged is None:
-                    self._broke(error)
-            else:
-                awaited.waiters.append(task)
+            except Exception as raised:  # noqa: BLE001  the boundary of a run: a fault of a flow is recorded as its end
+                error = raised
             if self._diverged is not None:
                 self._drop_tasks()
                 raise self._diverged
+            if awaited is not None:
+                awaited.waiters.append(task)
+            elif error is not None and (task is self._flow or not isinstance(error, (Failed, Abandoned))):
+                # The run ends with what it has.
+                code = error.code if isinstance(error, Failed) else type(error).__name__
+                self.failure = Failure(self.stage, code, str(error)[:500])
+                self.gave_up(self.stage, Failed(code, str(error)[:500]))
+                self._stop("synthesis_failed" if self.stage in _WRITING_STAGES else "no_evidence", "")
+            else:
+                self._tasks.remove(task)
+                self._ready.extend(task.settle(value, error))
         if self.is_over:
             self._close()
 
     # Inside
 
+    def _now(self) -> float:
+        return self._offset if self._monotonic is None else round(self._offset + self._monotonic() - self._began, 6)
+
+    def _time_from(self, offset: float) -> None:
+        self._began, self._offset = self._monotonic() if self._monotonic is not None else 0.0, offset
+
+    def _entered_at(self, stage: Stage) -> float:
+        if self._recorded and self._recorded[0].kind == "stage_entered":
+            return float(self._recorded[0].body["elapsed"])
+        return self._now()
+
     def _write(self, entry: Entry) -> None:
         """Put something on record; while it is played back, see that it is what the record has."""
-        if self._tolerant is not None:
-            return
         if not self._recorded:
             self._unwritten.append(entry)
             return
@@ -403,29 +387,19 @@ class Run:
             self._diverged = self._diverged or mismatch(self.run_id, event, _named(entry.kind, entry.body))
             raise self._diverged
 
-    def _play_next(self) -> None:
-        """The next outcome of the record, now that every task waits."""
-        event = self._recorded.popleft()
-        if event.kind != "observation_recorded":
-            raise mismatch(self.run_id, event)
-        elapsed, outcome = float(event.body["elapsed"]), event.body["observation"]
-        if event.body["kind"] == "control":
+    def _play(self, event: RunEvent, call: Call | None, elapsed: float) -> None:
+        """What the record says came of a call, or was asked of the run."""
+        outcome = event.body["observation"]
+        if call is None:
             self._control(outcome["control"], elapsed)
             return
-        call = next((one for one in self.open if one.key == event.body["answers"]), None)
-        if call is None:
-            raise mismatch(self.run_id, event)
-        self._settle(call, outcome, elapsed, self._recorded_value(call, event))
-
-    def _recorded_value(self, call: Call, event: RunEvent) -> Any:
-        """The value of a recorded outcome, as today's code has it."""
-        outcome = event.body["observation"]
         try:
-            return msgspec.convert(outcome["value"], call.form) if "value" in outcome else None
+            value = msgspec.convert(outcome["value"], call.form) if "value" in outcome else None
         except msgspec.ValidationError as error:
             raise mismatch(self.run_id, event, f"another outcome of {call.name} ({error})") from None
+        self._settle(call, outcome, elapsed, value)
 
-    def _settle(self, call: Call, outcome: Mapping[str, Any], elapsed: float, value: Any = None) -> None:
+    def _settle(self, call: Call, outcome: Mapping[str, Any], elapsed: float, value: Any) -> None:
         self._tick(elapsed)
         self.open.remove(call)
         self.steps += 1
@@ -433,104 +407,56 @@ class Run:
             self._stop("max_steps_reached", f"more than {self.budget.steps} steps")
             self._close()
             return
-        if "value" in outcome:
-            self._hand_out(call, value if value is not None else msgspec.convert(outcome["value"], call.form))
-        else:
-            self._hand_out(call, None, Failed(**outcome["failed"]))
+        failed = None if "value" in outcome else Failed(**outcome["failed"])
+        self._ready.extend(self._outcomes.pop(call.key).settle(value, failed))
         self.advance()
 
     def _control(self, control: Control | Scope, elapsed: float) -> None:
         self._tick(elapsed)
-        match control:
-            case "cancel":
-                self._stop("cancelled", "cancelled on request")
-            case "everything":
-                self._stop("timeout_exceeded", "the time for the answer is over too")
-            case "finish":
-                self._hurry()
-            case "gathering":
-                self._end_gathering()
-            case "writing":
-                self.over.add("writing")
-                self._part_ended("writing", "the time for writing is over")
-                self._let_go("writing", "weighing")
-            case group:
-                self._end_stage(group)
+        if control == "cancel":
+            self._stop("cancelled", "cancelled on request")
+        elif control == "everything":
+            self._stop("timeout_exceeded", "the time for the answer is over too")
+        elif control in ("finish", "gathering", "writing"):
+            self._end_part(control)
+        else:
+            self.over.add(control)
+            limit: float = getattr(self.budget.stages, control)
+            told = f"{control} took longer than {limit:g} s"
+            self.note("stage_ended", told, stage=control, seconds=limit)
+            for call in [one for one in self.open if one.group == control]:
+                self._drop(call, Failed(STAGE_TIMEOUT, told))
         if self.is_over:
             self._close()
         self.advance()
 
-    def _part_ended(self, part: str, why: str) -> None:
+    def _end_part(self, control: Literal["finish", "gathering", "writing"]) -> None:
+        """Nobody waits any longer for what belongs to a part of the run; it goes on with what it has."""
+        if control == "finish" and self.is_hurried:
+            return
+        self.over.add(control)
+        part, why = control, f"the time for {control} is over"
+        if control == "finish":
+            self.is_hurried = True
+            self.deadlines["gathering"] = min(self.elapsed + FINISH_GRACE_SECONDS, self.deadlines["gathering"])
+            part, why = "gathering", "asked to finish with what is there"
+        elif control == "gathering":
+            if self.open and all(call.until in ("writing", "end") for call in self.open):
+                return
+            if not self.is_hurried:
+                self.finishing = "timeout_exceeded"
         self.note(f"{part}_ended", f"{part} ended: {why}", why=why)
+        if part == "gathering":
+            self.is_cut_short = True
+            self.warn("incomplete")
+        for call in [one for one in self.open if control in _ENDED_BY[one.until]]:
+            self._drop(call, Abandoned(call.name))
 
-    def _hurry(self) -> None:
-        if self.is_hurried:
-            return
-        self.is_hurried = self.is_cut_short = True
-        self.deadlines.gathering = min(self.elapsed + FINISH_GRACE_SECONDS, self.deadlines.gathering)
-        self._part_ended("gathering", "asked to finish with what is there")
-        self.warn("incomplete")
-        self._let_go("gathering", "writing")
-
-    def _end_gathering(self) -> None:
-        self.over.add("gathering")
-        if self.open and all(call.until in ("writing", "end") for call in self.open):
-            return
-        self.is_cut_short = True
-        if not self.is_hurried:
-            self.finishing = "timeout_exceeded"
-        self._part_ended("gathering", "the time for gathering is over")
-        self.warn("incomplete")
-        self._let_go("gathering", "search")
-
-    def _end_stage(self, group: StageGroup) -> None:
-        """A group of stages took its time: each call still under way in it fails."""
-        self.over.add(group)
-        limit: float = getattr(self.budget.stages, group)
-        self.note("stage_ended", f"{group} took longer than {limit:g} s", stage=group, seconds=limit)
-        for call in [one for one in self.open if one.group == group]:
-            self.open.remove(call)
-            self._write(Entry.of(ActionAbandoned(call.name, call.stage, call.key)))
-            self._hand_out(call, None, Failed(STAGE_TIMEOUT, f"{group} took longer than {limit:g} s"))
-
-    def _is_ended(self, call: Call) -> bool:
-        """Whether a call would not be waited for from the first."""
-        if call.until == "gathering":
-            return self.is_hurried or "gathering" in self.over
-        if call.until == "search":
-            return "gathering" in self.over
-        if call.until == "writing":
-            return self.is_hurried or "writing" in self.over
-        return call.until == "weighing" and "writing" in self.over
-
-    def _let_go(self, *until: Until) -> None:
-        for call in [one for one in self.open if one.until in until]:
-            self._abandon(call)
-
-    def _abandon(self, call: Call) -> None:
+    def _drop(self, call: Call, error: BaseException) -> None:
+        """Nobody waits for this call any longer."""
         self.open.remove(call)
         self._write(Entry.of(ActionAbandoned(call.name, call.stage, call.key)))
-        self._hand_out(call, None, Abandoned(call.name))
-
-    def _hand_out(self, call: Call, value: Any, error: BaseException | None = None) -> None:
-        waiting = self._outcomes.pop(call.key)
-        waiting.settle(value, error)
-        self._ready.extend(waiting.waiters)
-
-    def _finish(self, task: Task[Any], value: Any, error: BaseException | None) -> None:
-        self._tasks.remove(task)
-        if error is not None and task is self._flow:
-            self._broke(error)
-            return
-        task.settle(value, error)
-        self._ready.extend(task.waiters)
-
-    def _broke(self, error: BaseException) -> None:
-        """The flow itself failed: the run ends with what it has."""
-        code = error.code if isinstance(error, Failed) else type(error).__name__
-        self.failure = Failure(self.stage, code, str(error)[:500])
-        self.gave_up(self.stage, Failed(code, str(error)[:500]))
-        self._stop("synthesis_failed" if self.stage in _WRITING_STAGES else "no_evidence", "")
+        self._ready.extend(self._outcomes.pop(call.key).settle(error=error))
 
     def _stop(self, reason: StopReason, why: str) -> None:
         self.stop_reason = reason
@@ -546,7 +472,8 @@ class Run:
 
     def _drop_tasks(self) -> None:
         for task in self._tasks:
-            task.coroutine.close()
+            if task.coroutine is not None:
+                task.coroutine.close()
         self._tasks.clear()
 
     def _tick(self, elapsed: float) -> None:
@@ -560,56 +487,52 @@ class Run:
         self.elapsed = elapsed
 
 
-class Tolerant:
-    """Outcomes of a record, handed out to whichever call of today's code asks for that kind of thing."""
+class TolerantRun(Run):
+    """Today's code over the outcomes of a record: each goes to whichever call asks for that kind of thing."""
 
-    def __init__(self, run_id: str, events: Sequence[RunEvent]) -> None:
-        self.notes: list[str] = []
-        self._run_id = run_id
-        self._controls: deque[RunEvent] = deque()
-        self._by_name: dict[str, deque[RunEvent]] = {}
-        names = {e.body["digest"]: e.body["action"] for e in events if e.kind == "action_intended"}
-        self._entered: dict[str, deque[float]] = {}
-        for event in events:
+    def __init__(self, run_id: str, request: RunRequest, budget: Budget, recorded: Sequence[RunEvent]) -> None:
+        super().__init__(run_id, request, budget)
+        self._controls = deque[RunEvent]()
+        self._by_name = defaultdict[str, deque[RunEvent]](deque)
+        self._entered = defaultdict[str, deque[float]](deque)
+        names = {event.body["digest"]: event.body["action"] for event in recorded if event.kind == "action_intended"}
+        for event in recorded:
             if event.kind == "stage_entered":
-                self._entered.setdefault(event.body["stage"], deque()).append(float(event.body["elapsed"]))
+                self._entered[event.body["stage"]].append(float(event.body["elapsed"]))
             elif event.kind == "observation_recorded" and event.body["kind"] == "control":
                 self._controls.append(event)
             elif event.kind == "observation_recorded":
-                self._by_name.setdefault(names.get(event.body["answers"], ""), deque()).append(event)
+                self._by_name[names.get(event.body["answers"], "")].append(event)
 
-    def play(self, run: Run) -> None:
+    def start(self, flow: Coroutine[Any, Any, None]) -> None:
         """Hand out what is next in line, until the run is over."""
-        while not run.is_over:
-            event, call = self._next(run)
-            elapsed = max(run.elapsed, float(event.body["elapsed"]))
-            if call is None:
-                run._control(event.body["observation"]["control"], elapsed)
-            else:
-                run._settle(call, event.body["observation"], elapsed, run._recorded_value(call, event))
+        super().start(flow)
+        while not self.is_over:
+            event, call = self._next()
+            self._play(event, call, max(self.elapsed, float(event.body["elapsed"])))
 
-    def entered(self, stage: Stage) -> float:
+    def _write(self, entry: Entry) -> None:
+        """Nothing is compared and nothing recorded."""
+
+    def _entered_at(self, stage: Stage) -> float:
         """When the recorded run entered a stage; one that it never entered takes no time."""
-        times = self._entered.get(stage)
-        return times.popleft() if times else 0.0
+        return self._entered[stage].popleft() if self._entered[stage] else 0.0
 
-    def _next(self, run: Run) -> tuple[RunEvent, Call | None]:
-        lines = [(call, self._by_name.get(call.name)) for call in run.open]
-        for call, line in lines:
-            exact = next((event for event in line or () if event.body["answers"] == call.key), None)
-            if line is not None and exact is not None:
-                line.remove(exact)
-                return exact, call
-        for call, line in lines:
-            if line:
-                event = line.popleft()
-                self.notes.append(f"entry {event.sequence}: today's {call.name} differs from the recorded one")
-                return event, call
+    def _next(self) -> tuple[RunEvent, Call | None]:
+        for call in self.open:
+            for event in self._by_name[call.name]:
+                if event.body["answers"] == call.key:
+                    self._by_name[call.name].remove(event)
+                    return event, call
+        for call in self.open:
+            if line := self._by_name[call.name]:
+                self.notes.append(f"entry {line[0].sequence}: today's {call.name} differs from the recorded one")
+                return line.popleft(), call
         if self._controls:
             return self._controls.popleft(), None
-        names = ", ".join(call.name for call in run.open)
+        names = ", ".join(call.name for call in self.open)
         raise WorkFailed(
-            f"Today's code asks for {names or 'nothing'}, which run {self._run_id} never recorded.",
+            f"Today's code asks for {names or 'nothing'}, which run {self.run_id} never recorded.",
             fix="Ask the question again with 'citewell research'.",
         )
 

@@ -7,39 +7,64 @@ returns; `follow` renders its log for anyone, in any process, from any point. Ex
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from citewell.clock import Clock
-from citewell.errors import Busy, CitewellError, Conflict, Held, Interrupted, LeaseLost, StoreFull, Unavailable
-from citewell.runs.diff import diff_runs
-from citewell.runs.events import DECODED_TYPES, Entry, RunEvent, RunInterrupted, RunResumed, TraceFailed, TraceSaved
-from citewell.runs.execute import Driver, Perform, RunExecutor
-from citewell.runs.log import RENEW_SECONDS, RunLog, lease_from, new_token
-from citewell.runs.poller import RunPoller
+from citewell.errors import (
+    BadInput,
+    Busy,
+    CitewellError,
+    Conflict,
+    Held,
+    Interrupted,
+    LeaseLost,
+    NotFound,
+    StoreFull,
+    Unavailable,
+    WorkFailed,
+)
+from citewell.runs.events import (
+    DECODED_TYPES,
+    DecisionMade,
+    Entry,
+    RunEvent,
+    RunInterrupted,
+    RunResumed,
+    TraceFailed,
+    TraceSaved,
+)
+from citewell.runs.execute import Driver, Perform, RunExecutor, RunPoller
+from citewell.runs.journal import digest
+from citewell.runs.log import RENEW_SECONDS, RunLog, finished_event, lease_from, new_token
+from citewell.runs.prune import delete_trace, prune_traces
 from citewell.runs.records import (
     Begin,
-    Playback,
-    RunRecords,
+    SourceState,
     cancelled_result,
     check_resumable,
+    diff_runs,
     finish_entry,
     opening_entry,
     read_start,
+    replay,
     stored_result,
     summary_of,
 )
 from citewell.runs.run import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
-from citewell.runs.store import RunMark, RunStore
-from citewell.runs.summaries import ControlReport, RunDiff
-from citewell.runs.trace import Manifest, TraceDocument, write_trace
+from citewell.runs.store import ANY_RUN, RunChoice, RunMark, RunStore
+from citewell.runs.summaries import ControlReport, ExportReport, PruneSummary, ReplayReport, RunDiff, RunList, RunView
+from citewell.runs.trace import TRACES, Manifest, TraceDocument, put_trace, read_trace, write_trace
+from citewell.runs.transfer import export_run, import_run, packed_run, unpacked_run
+from citewell.search.conversation import PriorQuestion
 from citewell.search.pack import ResearchPack
 from citewell.search.query import Surface
 from citewell.version import __version__
@@ -53,11 +78,13 @@ PAGE = 64
 _KEPT_IN_MEMORY = 32
 # Runs looked at to find one that can be taken over: some may be of a version that cannot be gone on with.
 _MOST_CLAIMABLE = 1_000
+# How far back a conversation is looked for among the runs of chats.
+_CHATS_LOOKED_AT = 200
 _CLOSE_SECONDS = 5.0
 # What is read back of a record beside its events.
 _RECORD_TYPES = (RunEvent, RunSummary, RunStatus, RunResult, ResearchPack, TraceDocument, Manifest)
 # Behind every entry of a log.
-_NOTHING = 2**62
+_ALL = 2**62
 _Result = TypeVar("_Result")
 
 
@@ -70,8 +97,8 @@ class _Execution:
     token: str
     log: RunLog
     is_resumed: bool = False
-    # What was asked of the run before it had a driver.
-    asked: list[Control] = field(default_factory=list)
+    # What is asked of the run: handed to its driver.
+    controls: deque[Control] = field(default_factory=deque)
     result: Future[RunResult] = field(default_factory=Future)
     driver: Driver | None = None
     task: asyncio.Task[None] | None = None
@@ -80,17 +107,11 @@ class _Execution:
     # Whether the token holds the run already.
     is_held: bool = True
 
-    @property
-    def is_in_memory(self) -> bool:
-        """It leaves no trace, or the disk is full."""
-        return not self.log.is_stored
-
     def tell(self, control: Control) -> None:
         """Ask something of the run, on its loop."""
-        if self.driver is None:
-            self.asked.append(control)
-        else:
-            self.driver.tell(control)
+        self.controls.append(control)
+        if self.driver is not None:
+            self.driver.wake()
 
     def stop(self) -> None:
         """Cancel its task, on its loop; one cancelled before its first step would end without a word."""
@@ -100,7 +121,7 @@ class _Execution:
             self.task.cancel()
 
 
-class RunService(RunRecords):
+class RunService:
     """Everything that can be done with runs."""
 
     def __init__(
@@ -118,9 +139,8 @@ class RunService(RunRecords):
     ) -> None:
         # Runs are executed and read in many threads.
         learn_types((*DECODED_TYPES, *_RECORD_TYPES))
-        super().__init__(store, clock, data_dir, begin)
-        self._effects = effects
-        self._redact = redact
+        self._store, self._effects, self._clock, self._data_dir = store, effects, clock, data_dir
+        self._flow, self._redact = begin, redact
         # Told of every recorded run that has ended, before anybody is told of its end.
         self._on_result = on_result
         self._max_running = max_running
@@ -140,6 +160,8 @@ class RunService(RunRecords):
             lambda run_ids: self._store().marks(run_ids), listen=lambda tell: self._store().on_change(tell)
         )
         self._renewing: asyncio.Task[None] | None = None
+        # The run that ended here last: however old a clock makes it seem, the pruning that follows leaves it.
+        self._ended_last: str | None = None
         self._is_closed = False
 
     # Executing
@@ -150,7 +172,25 @@ class RunService(RunRecords):
         An id is given where it follows from the request; Conflict where there is a run of it already.
         """
         with self._room():
-            return self._start(request, traced=traced, run_id=run_id)
+            now, opening = self._clock.now(), opening_entry(request)
+            run_id = run_id or f"{now[:19].replace('-', '').replace(':', '')}-{secrets.token_hex(4)}"
+            if not traced:
+                log = RunLog(run_id)
+                log.append([opening], now)
+                return self._launch(_Execution(run_id, "", log))
+            token, has_room = new_token(), len(self._running) < self._max_running
+            summary = RunSummary(
+                *(run_id, "running" if has_room else "queued", None, request.profile, request.surface),
+                *(request.question, now, now, __version__),
+            )
+            held = (token, lease_from(now)) if has_room else (None, None)
+            try:
+                # Before anybody is told of the run: one that is acknowledged can be found again.
+                self._store().create(summary, opening, *held)
+            except StoreFull as error:
+                said = f"The run was not begun, because it could not be recorded. {error.message}"
+                raise StoreFull(said, fix="Free some disk space, then ask again.") from error
+            return self._launch(_Execution(run_id, token, self._stored_log(run_id, token), is_held=has_room))
 
     @contextmanager
     def _room(self) -> Iterator[None]:
@@ -167,27 +207,6 @@ class RunService(RunRecords):
         finally:
             with self._lock:
                 self._starting -= 1
-
-    def _start(self, request: RunRequest, *, traced: bool, run_id: str | None) -> str:
-        now, opening = self._clock.now(), opening_entry(request)
-        run_id = run_id or f"{now[:19].replace('-', '').replace(':', '')}-{secrets.token_hex(4)}"
-        if not traced:
-            log = RunLog(run_id)
-            log.append([opening], now)
-            return self._launch(_Execution(run_id, "", log))
-        token, has_room = new_token(), len(self._running) < self._max_running
-        summary = RunSummary(
-            *(run_id, "running" if has_room else "queued", None, request.profile, request.surface),
-            *(request.question, now, now, __version__),
-        )
-        held = (token, lease_from(now)) if has_room else (None, None)
-        try:
-            # Before anybody is told of the run: one that is acknowledged can be found again.
-            self._store().create(summary, opening, *held)
-        except StoreFull as error:
-            said = f"The run was not begun, because it could not be recorded. {error.message}"
-            raise StoreFull(said, fix="Free some disk space, then ask again.") from error
-        return self._launch(_Execution(run_id, token, self._stored_log(run_id, token), is_held=has_room))
 
     def _stored_log(self, run_id: str, token: str) -> RunLog:
         return RunLog(run_id, store=self._store(), token=token)
@@ -213,7 +232,7 @@ class RunService(RunRecords):
         if asked is None:
             seen = {event.body["observation"]["control"] for event in events if event.body.get("kind") == "control"}
             asked = [control for control in dict.fromkeys(control for _, control in controls) if control not in seen]
-        execution = _Execution(run_id, token, self._stored_log(run_id, token), is_resumed=len(events) > 1, asked=asked)
+        execution = _Execution(run_id, token, self._stored_log(run_id, token), len(events) > 1, deque(asked))
         execution.controls_seen = controls[-1][0] if controls else 0
         self._launch(execution)
         return events[-1].sequence
@@ -223,26 +242,28 @@ class RunService(RunRecords):
 
         What was asked of a run and its owner did not live to see still holds.
         """
-        return self._adopt(limit, lambda run_id: True)
+        return self._adopt(limit, self._store().claimable(_MOST_CLAIMABLE))
 
     def adopt_left(self) -> tuple[str, ...]:
         """Take over what other servers left behind, as far as there is room; only of the surfaces this one serves."""
         with self._lock:
             room = 0 if self._is_closed else self._max_running - len(self._running)
-        return self._adopt(room, self._is_adoptable) if self._adopts and room > 0 else ()
+        if not self._adopts or room <= 0:
+            return ()
+        return self._adopt(room, filter(self._is_adoptable, self._store().claimable(_MOST_CLAIMABLE)))
 
-    def _adopt(self, limit: int, is_wanted: Callable[[str], bool]) -> tuple[str, ...]:
+    def _adopt(self, limit: int, claimable: Iterable[str]) -> tuple[str, ...]:
         adopted: list[str] = []
         with self._lock:
             mine = {*self._running, *(execution.run_id for execution in self._queue)}
-        for run_id in self._store().claimable(_MOST_CLAIMABLE):
-            if run_id in mine or len(adopted) >= limit or not is_wanted(run_id):
-                continue
-            try:
-                self._go_on(run_id)
-                adopted.append(run_id)
-            except CitewellError:
-                continue  # another process was faster, or this version cannot go on with it
+        for run_id in claimable:
+            if len(adopted) >= limit:
+                break
+            # Another process may be faster, or this version cannot go on with it.
+            with suppress(CitewellError):
+                if run_id not in mine:
+                    self._go_on(run_id)
+                    adopted.append(run_id)
         return tuple(adopted)
 
     def _is_adoptable(self, run_id: str) -> bool:
@@ -322,9 +343,9 @@ class RunService(RunRecords):
             return self._running.get(run_id) or queued or self._in_memory.get(run_id)
 
     def _unstored(self, run_id: str) -> _Execution | None:
-        """A run that is in this process's memory only."""
+        """A run that is in this process's memory only: it leaves no trace, or the disk is full."""
         execution = self._execution(run_id)
-        return execution if execution is not None and execution.is_in_memory else None
+        return execution if execution is not None and not execution.log.is_stored else None
 
     def _launch(self, execution: _Execution) -> str:
         """Execute now, or once there is room."""
@@ -386,18 +407,19 @@ class RunService(RunRecords):
                             pass
                     return await self._in_log_thread(self.result, run_id)
             events = await self._in_log_thread(execution.log.events)
-            threads = self._executor.threads
             # The first time, it opens the corpus: before the time of the run begins.
             perform = await asyncio.to_thread(self._effects, run_id if execution.token else None)
-            play = await loop.run_in_executor(threads.work, self._flow, events, self._clock.monotonic)
+            play = await loop.run_in_executor(self._executor.work, self._flow, events, self._clock.monotonic)
 
             def append(entries: Sequence[Entry], at: str) -> None:
                 execution.log.append(entries, at)
-                self._poller.poke(run_id)
+                self._poller.look(run_id)
 
-            driver = execution.driver = Driver(play.run, append, perform, self._clock, self._redact, threads)
-            for control in execution.asked:
-                driver.tell(control)
+            driver = execution.driver = Driver(
+                *(play.run, append, perform, self._clock, self._redact, execution.controls),
+                *(self._executor.work, self._executor.log),
+            )
+            driver.wake()
             display = play.display(driver)
             await driver.drive(display, [Entry.of(RunResumed(__version__))] if execution.is_resumed else [])
             return await self._in_log_thread(self._finish, execution, play, display.settle())
@@ -406,7 +428,7 @@ class RunService(RunRecords):
 
     async def _in_log_thread(self, function: Callable[..., _Result], *args: object) -> _Result:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor.threads.log, function, *args)
+        return await loop.run_in_executor(self._executor.log, function, *args)
 
     async def _renew(self) -> None:
         """Keep the leases of what is executed here."""
@@ -421,12 +443,13 @@ class RunService(RunRecords):
             except CitewellError:
                 continue  # the disk is full or the file is locked: the next renewal is soon
 
-    def _finish(self, execution: _Execution, play: Playback, shown: Sequence[Entry]) -> RunResult:
+    def _finish(self, execution: _Execution, play: Any, shown: Sequence[Entry]) -> RunResult:
         """Put the end of a run on record with its result, and write its trace; one that cannot be written says so."""
         play.check()
-        result, log, run_id = play.result, execution.log, execution.run_id
+        result: RunResult = play.result
+        log, run_id = execution.log, execution.run_id
         log.append([*shown, *play.run.take_entries(), finish_entry(result)], self._clock.now())
-        self._poller.poke(run_id)
+        self._poller.look(run_id)
         if not execution.token:
             return result
         told: TraceSaved | TraceFailed
@@ -440,45 +463,41 @@ class RunService(RunRecords):
             told = TraceFailed(code, self._redact(str(error))[:500])
             warnings = (*result.warnings, "trace_failed")
             result = replace(result, stop_reason="trace_failed", warnings=warnings, trace_path=None)
-        try:
+        # Where the disk is full, the result is part of the log and told again when it is asked for.
+        with suppress(CitewellError):
             if self._on_result is not None:
                 self._on_result(result)
-        except CitewellError:
-            pass  # the disk is full: the result is part of the log, and is told again when it is asked for
         now, is_stored = self._clock.now(), log.is_stored
-        try:
+        # Where the disk is full, the run is shown as interrupted and can be resumed once there is room.
+        with suppress(CitewellError):
             log.append([Entry.of(told)], now)
             if is_stored:
                 cited = [(citation.source_key, citation.span.content_hash) for citation in result.citations]
                 self._store().put_citations(run_id, cited)
                 self._store().release(run_id, execution.token, result.status, result.stop_reason, now)
-        except CitewellError:
-            pass  # the disk is full: the run is shown as interrupted and can be resumed once there is room
         return result
 
     def _left(self, execution: _Execution) -> None:
         """A run this process does not go on with."""
-        if execution.is_in_memory:
+        if not execution.log.is_stored:
             return
         now = self._clock.now()
-        try:
+        with suppress(CitewellError):  # the lease runs out by itself
             execution.log.append([Entry.of(RunInterrupted())], now)
             self._store().release(execution.run_id, execution.token, "interrupted", None, now)
-        except CitewellError:
-            return  # the lease runs out by itself
 
     def _ended(self, execution: _Execution) -> None:
         with self._lock:
             self._running.pop(execution.run_id, None)
             self._ended_last = execution.run_id
-            if execution.is_in_memory:
+            if not execution.log.is_stored:
                 self._in_memory[execution.run_id] = execution
                 while len(self._in_memory) > _KEPT_IN_MEMORY:
                     self._in_memory.popitem(last=False)
             following = self._queue.popleft() if self._queue and not self._is_closed else None
             if following is not None:
                 self._running[following.run_id] = following
-        self._poller.poke(execution.run_id)
+        self._poller.look(execution.run_id)
         if following is not None:
             self._begin(following)
 
@@ -527,7 +546,7 @@ class RunService(RunRecords):
 
     def status(self, run_id: str) -> RunStatus:
         """How a run stands, also one that is in this process's memory only; NotFound where there is none."""
-        return self._page(run_id, _NOTHING)[0]
+        return self._page(run_id, _ALL)[0]
 
     def started_at(self, run_id: str) -> str:
         """When a run was begun."""
@@ -563,7 +582,7 @@ class RunService(RunRecords):
             raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
         if status == "running":
             store.request(run_id, control, self._clock.now())
-            self._poller.poke(run_id)
+            self._poller.look(run_id)
             return ControlReport(run_id, control, status, "asked")
         if control == "finish":
             raise Conflict(
@@ -587,23 +606,153 @@ class RunService(RunRecords):
 
     # Reading
 
-    def result(self, run: str) -> RunResult:
-        """The stored result of a finished run, by id or by the path of an exported one."""
-        execution = self._unstored(run)
-        return super().result(run) if execution is None else execution.result.result()
-
-    def events(self, run: str) -> list[RunEvent]:
-        """The log of a run, also of one that is in this process's memory only."""
-        execution = self._unstored(run)
-        return super().events(run) if execution is None else execution.log.events()
-
     def summary(self, run_id: str) -> RunSummary:
         """A run as a list shows it, also one that is not on record yet."""
         execution = self._unstored(run_id)
         if execution is None:
-            return super().summary(run_id)
+            return self._store().summary(run_id)
         events = execution.log.events()
         return summary_of(events, stored_result(events, self._data_dir))
+
+    def events(self, run: str) -> list[RunEvent]:
+        """The checked log of a run, by id or by the path of an exported one; also of one that is in memory only."""
+        if (execution := self._unstored(run)) is not None:
+            return execution.log.events()
+        if Path(run).exists():
+            return list(import_run(Path(run)).events)
+        events = self._store().checked_events(run)
+        folder = self._data_dir / TRACES / run
+        if folder.exists() and read_trace(folder).events[-1].digest not in {event.digest for event in events}:
+            raise WorkFailed(
+                f"The trace of run {run} does not belong to its log.", fix="Use an untouched copy of the run."
+            )
+        return events
+
+    def result(self, run: str) -> RunResult:
+        """The stored result of a finished run, by id or by the path of an exported one."""
+        if (execution := self._unstored(run)) is not None:
+            return execution.result.result()
+        result = stored_result(self.events(run), self._data_dir)
+        if result is None:
+            raise Conflict(f"Run {run} has not ended.", fix=f"Finish it with 'citewell runs resume {run}'.")
+        return result
+
+    def find(self, run: str) -> str:
+        """The id of a run, by its id, by how it begins, or as `last`."""
+        if run == "last":
+            found = self._store().matching("", 1)
+            if not found:
+                raise NotFound("No run is recorded yet.", fix="Ask a question with 'citewell research'.")
+            return found[0]
+        found = self._store().matching(run, 3) if run else []
+        if run in found or len(found) == 1:
+            return run if run in found else found[0]
+        if len(found) > 1:
+            raise BadInput(f"Several runs begin with {run}: {', '.join(found)}.", fix="Write more of the id.")
+        raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
+
+    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
+        """The latest runs that a choice leaves, newest first."""
+        return self._store().latest(limit, choice)
+
+    def asked_in(self, conversation_id: str) -> tuple[PriorQuestion, ...]:
+        """The questions of a conversation as its latest run tells them, that run's own last; known by their runs."""
+        store = self._store()
+        for summary in store.latest(_CHATS_LOOKED_AT, RunChoice(surface="web_chat")).runs:
+            first = store.events(summary.run_id, limit=1)
+            if first and first[0].body.get("request", {}).get("conversation_id") == conversation_id:
+                request = read_start(first[0]).request
+                return (*request.conversation.history, PriorQuestion(summary.run_id, request.question))
+        return ()
+
+    def decisions(self, run_id: str) -> list[DecisionMade]:
+        """What a run decided, in order."""
+        events = (event.event for event in self.events(run_id) if event.kind == "decision_made")
+        return [one for one in events if isinstance(one, DecisionMade)]
+
+    def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
+        """One run: its result where it has one, and what became of the sources it cites."""
+        events = self.events(run_id)
+        result = stored_result(events, self._data_dir)
+        citations = result.citations if result else ()
+        unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
+        sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
+        return RunView(self.summary(run_id), result, sources, tuple(events) if with_events else ())
+
+    def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
+        """Playback a run back from its record, in the store or in an exported file."""
+        events = self.events(run)
+        finished = finished_event(events)
+        if finished is None:
+            raise Conflict(f"Run {events[0].run_id} has not ended.", fix="Finish it with 'citewell runs resume'.")
+        result, notes = replay(events, self._flow, tolerant=tolerant)
+        made, wanted = digest(result), str(finished.body["result_digest"])
+        return ReplayReport(result.run_id, made == wanted, made, "tolerant" if tolerant else "exact", notes)
+
+    def export(self, run_id: str, target: Path) -> ExportReport:
+        """A finished run as one file that can be replayed elsewhere."""
+        self._traced(run_id)
+        data = export_run(self._data_dir / TRACES / run_id, target)
+        return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
+
+    def archive(self, run_id: str) -> bytes:
+        """A finished run as the bytes of such a file."""
+        if self._traced(run_id).trace_path is None:
+            raise Conflict(f"Run {run_id} has no trace to pack.", fix="Ask the question again, with a trace.")
+        return packed_run(self._data_dir / TRACES / run_id)
+
+    def _traced(self, run_id: str) -> RunResult:
+        """The result of a run that may leave this machine; a trace that another machine wrote is made again here."""
+        result, events = self.shareable(run_id), self.events(run_id)
+        saved = next((number for number, event in enumerate(events) if event.kind == "trace_saved"), None)
+        if result.trace_path is not None or saved is None:
+            return result
+        check_resumable(events)
+        path = write_trace(self._data_dir, result, events[:saved], *self._flow(events).written)
+        return replace(result, trace_path=str(path.relative_to(self._data_dir)))
+
+    def shareable(self, run_id: str) -> RunResult:
+        """The result of a run that may leave this machine: one that ended, and not by failing its own checks."""
+        result = self.result(run_id)
+        if result.stop_reason == "verification_failed":
+            raise Conflict(f"Run {run_id} failed verification: it is not exported.", fix="Ask the question again.")
+        return result
+
+    def import_archive(self, content: bytes) -> RunSummary:
+        """A run that was exported elsewhere goes on record here, whole and checked; nothing of it is executed."""
+        trace = unpacked_run(content)
+        result = stored_result(trace.events, self._data_dir)
+        if result is None:
+            raise BadInput("The exported run has not ended.", fix="Finish it where it was begun, and export it again.")
+        self._store().put_record(summary_of(trace.events, result), trace.events)
+        put_trace(self._data_dir, trace.run_id, trace.files, trace.events)
+        return self._store().summary(trace.run_id)
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Delete runs with their logs and traces, because what they quote is to be forgotten."""
+        for run_id in run_ids:
+            delete_trace(self._data_dir, run_id)
+        self._store().delete(run_ids)
+
+    def prune(self, *, keep: int, max_age_days: int, keep_all: bool) -> PruneSummary:
+        """Put away old runs: the latest stay, the rest go by age.
+
+        A run that has not ended is never touched, nor is the one that has just ended here.
+        """
+        store = self._store()
+
+        def is_active(run_id: str) -> bool:
+            """Whether it is still executed or may be gone on with; one that cannot be looked at is left alone."""
+            try:
+                return run_id == self._ended_last or store.summary(run_id).status not in TERMINAL
+            except NotFound:
+                return False
+            except CitewellError:
+                return True
+
+        report = prune_traces(self._data_dir, keep, max_age_days, keep_all, self._clock.now(), is_active)
+        store.delete(report.removed)
+        return report
 
     def diff(self, a: str, b: str | None, *, ask_models: bool = False) -> RunDiff:
         """Two runs compared, or a run with what today's harness makes of its question.
