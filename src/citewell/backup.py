@@ -29,9 +29,9 @@ import msgspec
 
 from citewell.clock import Clock
 from citewell.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable, Unavailable
+from citewell.runs.folder import TRACES, locked, read_trace, sync_folder
 from citewell.runs.store import APPLICATION_ID as RUNS_ID
-from citewell.runs.trace import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID, TRACES, read_trace
-from citewell.runs.transcripts import locked, sync_folder
+from citewell.runs.trace import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID
 from citewell.settings import FILE_NAME, SETTINGS_BY_NAME, checked_value, setting_fields, shown_value
 from citewell.store.corpus import APPLICATION_ID as CORPUS_ID
 from citewell.store.port import Problem

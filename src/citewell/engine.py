@@ -194,7 +194,7 @@ class Citewell(Parts):
 
         Its last run says it, else the conversation as it was saved.
         """
-        from citewell.runs.transcripts import read_transcript
+        from citewell.runs.folder import read_transcript
         from citewell.search.conversation import SESSION_TURNS, Conversation, PriorQuestion
 
         said = _conversation(ask)
@@ -572,19 +572,19 @@ class Citewell(Parts):
 
     def save_transcript(self, transcript: ChatTranscript) -> ChatTranscript:
         """Keep a conversation (`chat-transcripts/`), its secrets masked; it is never indexed."""
-        from citewell.runs.transcripts import save_transcript
+        from citewell.runs.folder import save_transcript
 
         return save_transcript(self.settings.data_dir, self.masker.mask_value(transcript))
 
     def transcripts(self, limit: int = 20) -> TranscriptList:
         """The conversations that were saved last."""
-        from citewell.runs.transcripts import list_transcripts
+        from citewell.runs.folder import list_transcripts
 
         return list_transcripts(self.settings.data_dir, limit)
 
     def transcript(self, conversation_id: str) -> ChatTranscript:
         """A saved conversation by its id."""
-        from citewell.runs.transcripts import read_transcript
+        from citewell.runs.folder import read_transcript
 
         return read_transcript(self.settings.data_dir, conversation_id)
 

@@ -18,10 +18,19 @@ import psycopg
 import pytest
 
 from citewell.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
-from citewell.runs.events import Entry, RunEvent
-from citewell.runs.log import lease_from, new_token, this_process, verify_chain
+from citewell.runs.events import Entry, RunEvent, verify_chain
 from citewell.runs.run import RunSummary
-from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns, RunChoice, RunMark, RunStore, SqliteRuns
+from citewell.runs.store import (
+    POSTGRES_SCRIPTS,
+    PostgresRuns,
+    RunChoice,
+    RunMark,
+    RunStore,
+    SqliteRuns,
+    lease_from,
+    new_token,
+    this_process,
+)
 from citewell.store.postgres import PostgresSessions
 from support.postgres import Postgres
 

@@ -415,7 +415,7 @@ from dataclasses import replace
 from pathlib import Path
 from citewell.parts import SystemClock
 from citewell.runs.events import Entry
-from citewell.runs.log import chained
+from citewell.runs.events import chained
 from citewell.runs.store import SqliteRuns
 
 store = SqliteRuns(Path(sys.argv[1]), SystemClock())

@@ -11,10 +11,9 @@ import msgspec
 from citewell.answer.evidence import Quote, Truncation
 from citewell.check.verdict import CheckedSentence, Citation, Draft, DraftSentence, Gate
 from citewell.models.rerank import Signal
-from citewell.runs.events import Entry, RunEvent
-from citewell.runs.log import LOG_SCHEMA, chained
+from citewell.runs.events import LOG_SCHEMA, Entry, RunEvent, chained
+from citewell.runs.folder import write_trace
 from citewell.runs.run import FlowLedger, RunMetrics, RunRequest, RunResult
-from citewell.runs.trace import write_trace
 from citewell.search.pack import Coverage, ResearchPack
 from citewell.search.query import Concept, Limits, QueryPlan, Variant
 from citewell.search.rows import EvidenceRow

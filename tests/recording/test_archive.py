@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from citewell.errors import BadInput, CitewellError, NotFound, WorkFailed
 from citewell.runs import transfer as archives
-from citewell.runs.trace import MARKER, read_trace, write_trace
+from citewell.runs.folder import read_trace, write_trace
+from citewell.runs.trace import MARKER
 from citewell.runs.transfer import export_run, import_run
 from recording.builders import REJECTED, RUN_ID, events, plan, rejected, run_id, write
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import NotFound
-from citewell.runs.prune import prune_traces
-from citewell.runs.trace import read_trace
+from citewell.runs.folder import prune_traces, read_trace
 from recording.builders import RUN_ID, listing, run_id, write
 from recording.writer import DONE, FULL
 

@@ -12,9 +12,8 @@ import pytest
 from citewell.errors import Unavailable
 from citewell.parts import SystemClock
 from citewell.runs.events import Entry
-from citewell.runs.log import lease_from, new_token
 from citewell.runs.run import RunStatus, RunSummary
-from citewell.runs.store import ResearchRow, ResearchTables, RunStore, open_runs
+from citewell.runs.store import ResearchRow, ResearchTables, RunStore, lease_from, new_token, open_runs
 from citewell.runs.transfer import move_runs
 from citewell.store.database import Session
 

@@ -17,11 +17,10 @@ import pytest
 
 from citewell.errors import StoreUnusable, Unavailable
 from citewell.parts import SystemClock
-from citewell.runs.events import Entry, RunEvent
+from citewell.runs.events import Entry, RunEvent, chained
 from citewell.runs.execute import RunPoller
-from citewell.runs.log import chained, lease_from, moved, new_token
 from citewell.runs.run import RunSummary
-from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns
+from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns, lease_from, moved, new_token
 from citewell.store.postgres import PostgresSessions
 from support.postgres import PASSWORD, Postgres
 from support.processes import wait_for

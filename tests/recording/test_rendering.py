@@ -14,8 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from citewell.check.verdict import Contradiction
-from citewell.runs.events import Entry
-from citewell.runs.log import chained
+from citewell.runs.events import Entry, chained
 from citewell.runs.run import Failure, RunResult
 from citewell.runs.timeline import render_markdown
 from citewell.text.untrusted import escape, fence, wikilink

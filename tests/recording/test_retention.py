@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import BadInput
-from citewell.runs.prune import delete_trace, prune_traces
+from citewell.runs.folder import delete_trace, prune_traces, read_trace
 from citewell.runs.summaries import PruneSummary
-from citewell.runs.trace import MARKER, read_trace
+from citewell.runs.trace import MARKER
 from recording.builders import RUN_ID, listing, run_id, write
 
 NOW = "2026-06-01T00:00:00Z"

@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from citewell.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
-from citewell.runs.events import Entry
-from citewell.runs.log import verify_chain
+from citewell.runs.events import Entry, verify_chain
+from citewell.runs.folder import read_trace, trace_folder, write_trace
 from citewell.runs.run import Failure
-from citewell.runs.trace import FILES, MARKER, TRACE_SCHEMA, read_trace, trace_folder, write_trace
+from citewell.runs.trace import FILES, MARKER, TRACE_SCHEMA
 from recording.builders import (
     REJECTED,
     RUN_ID,
@@ -42,14 +42,13 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert (trace.run_id, sorted(trace.files)) == (RUN_ID, [MARKER, *FILES])
     assert SYNTHESIS_INPUT in trace.files["synthesis-input.md"].decode()
     assert trace.events == tuple(events(made))
-    document = trace.document
-    assert (document.schema_version, document.surface, document.question) == (TRACE_SCHEMA, "cli", made.question)
+    assert (trace.schema_version, trace.surface, trace.question) == (TRACE_SCHEMA, "cli", made.question)
     whole = json.loads(trace.files["run.json"])
-    assert (document.pack, whole["failure"]) == (made.pack, None)
+    assert (trace.pack, whole["failure"]) == (made.pack, None)
     assert msgspec.convert(whole["flow"], type(made.flow)) == made.flow
     assert (whole["started_at"], whole["completed_at"]) == ("2026-01-01T12:00:00.000Z", "2026-01-01T12:00:00.250Z")
-    assert (document.synthesis.answer, document.synthesis.citations) == (made.answer, made.citations)
-    assert document.chat_continuity["pinned_evidence_keys"] == ["note:vault/tides"]
+    assert (trace.synthesis.answer, trace.synthesis.citations) == (made.answer, made.citations)
+    assert trace.chat_continuity["pinned_evidence_keys"] == ["note:vault/tides"]
     assert whole["metrics"]["artifact_bytes"] == sum(artifact["bytes"] for artifact in whole["artifacts"])
 
 
@@ -153,7 +152,7 @@ def test_failed_and_cancelled_runs_leave_a_valid_partial_trace(tmp_path: Path) -
         pack=None,
     )
     trace = read_trace(write_trace(tmp_path, made, events(made), "", None))
-    assert trace.document.pack is None
+    assert trace.pack is None
     assert json.loads(trace.files["run.json"])["failure"] == msgspec.to_builtins(made.failure)
     assert b"The corpus is locked." in trace.files["run.md"]
 
@@ -162,7 +161,7 @@ def test_a_rejected_answer_is_in_the_trace_only_as_rejected(tmp_path: Path) -> N
     """V4."""
     made = rejected()
     trace = read_trace(write_trace(tmp_path, made, events(made), "", plan(), draft=REJECTED))
-    synthesis = trace.document.synthesis
+    synthesis = trace.synthesis
     assert (synthesis.answer, synthesis.is_rejected) == ("", True)
     assert synthesis.rejected_answer == "Tides are made of <b>cheese</b>."
     markdown = trace.files["run.md"].decode()
@@ -176,7 +175,7 @@ def test_a_rejected_answer_that_a_model_wrote_is_taken_from_the_record(tmp_path:
     observation = {"type": "Drafted", "value": {"draft": msgspec.to_builtins(REJECTED)}}
     drafted = Entry("observation_recorded", {"answers": "d2", "kind": "io", "elapsed": 1, "observation": observation})
     trace = read_trace(write_trace(tmp_path, made, events(made, more=(drafted,)), "", plan()))
-    assert trace.document.synthesis.rejected_answer == "Tides are made of <b>cheese</b>."
+    assert trace.synthesis.rejected_answer == "Tides are made of <b>cheese</b>."
 
 
 @pytest.mark.attack("V3")

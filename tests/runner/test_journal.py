@@ -25,9 +25,9 @@ from citewell.runs.journal import (
     TolerantRun,
     step,
 )
-from citewell.runs.log import RunLog
 from citewell.runs.records import opening_entry
 from citewell.runs.run import Budget, Control, Failure, StageSeconds
+from citewell.runs.store import RunLog
 from runner.plays import request
 
 AT = "2026-01-01T00:00:00.000Z"

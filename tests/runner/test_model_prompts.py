@@ -10,9 +10,9 @@ import pytest
 from citewell.engine import Citewell
 from citewell.errors import BadInput
 from citewell.flows.play import begin
-from citewell.runs.log import RunLog
 from citewell.runs.records import replay
 from citewell.runs.run import RunResult
+from citewell.runs.store import RunLog
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,

@@ -12,9 +12,8 @@ from citewell.engine import Citewell
 from citewell.errors import BadInput, Interrupted, NotFound
 from citewell.runs.events import Entry
 from citewell.runs.execute import RunPoller
-from citewell.runs.log import this_process
 from citewell.runs.run import Control
-from citewell.runs.store import RunMark
+from citewell.runs.store import RunMark, this_process
 from runner.test_runs import NOTES, ask, held, stored_copy
 
 __all__ = ["NOTES"]

@@ -23,10 +23,9 @@ from citewell.flows.play import Display, begin
 from citewell.runs.events import Entry, RunEvent, RunResumed
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import Call
-from citewell.runs.log import RunLog, new_token, this_process
 from citewell.runs.records import finish_entry, opening_entry, replay
 from citewell.runs.run import RunRequest, RunResult, RunSummary
-from citewell.runs.store import RunStore, SqliteRuns
+from citewell.runs.store import RunLog, RunStore, SqliteRuns, new_token, this_process
 from citewell.settings import Settings
 from citewell.store.port import AddReport
 from citewell.store.sqlite import connect

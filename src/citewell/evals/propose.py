@@ -20,10 +20,9 @@ from citewell.check.verdict import AnswerStatus
 from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError, NotFound
 from citewell.evals.cases import EvalCase, load_file
-from citewell.runs.events import RunEvent, RunStarted
-from citewell.runs.log import finished_event
+from citewell.runs.events import RunEvent, RunStarted, finished_event
 from citewell.runs.run import RunRequest, RunResult
-from citewell.runs.trace import TraceDocument
+from citewell.runs.trace import Trace
 from citewell.runs.transfer import import_run
 from citewell.search.pack import ResearchPack
 from citewell.store.port import Filters
@@ -74,26 +73,26 @@ def propose(engine: Citewell, source: str, review: Review) -> list[EvalCase]:
 
 def _run(engine: Citewell, source: str) -> _RunRecord:
     if Path(source).exists():
-        return _of_trace(import_run(Path(source)).document)
+        return _of_trace(import_run(Path(source)))
     run_id = engine.runs.find(source)
     folder = engine.settings.data_dir / "research-runs" / run_id
     if folder.exists():
-        return _of_trace(import_run(folder).document)
+        return _of_trace(import_run(folder))
     return _of_result(engine.runs.result(run_id), engine)
 
 
-def _of_trace(document: TraceDocument) -> _RunRecord:
-    asked = _asked(document.events)
+def _of_trace(trace: Trace) -> _RunRecord:
+    asked = _asked(trace.events)
     return _RunRecord(
-        question=document.question,
-        name=document.run_id,
-        status=document.synthesis.status,
-        cited=_unique(one.source_key for one in document.synthesis.citations),
+        question=trace.question,
+        name=trace.run_id,
+        status=trace.synthesis.status,
+        cited=_unique(one.source_key for one in trace.synthesis.citations),
         history=_questions(asked),
-        pinned=asked.conversation.pinned or tuple(document.chat_continuity.get("pinned_evidence_keys", ())),
-        profile=document.profile,
-        pack=document.pack,
-        rejected=_turned_away(document.events),
+        pinned=asked.conversation.pinned or tuple(trace.chat_continuity.get("pinned_evidence_keys", ())),
+        profile=trace.profile,
+        pack=trace.pack,
+        rejected=_turned_away(trace.events),
         filters=asked.filters,
     )
 

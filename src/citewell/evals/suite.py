@@ -34,8 +34,8 @@ from citewell.evals.results import (
     TopRow,
 )
 from citewell.models.endpoints import EXTRACTIVE
+from citewell.runs.folder import read_trace
 from citewell.runs.run import RunResult
-from citewell.runs.trace import read_trace
 from citewell.search.pack import ResearchPack
 from citewell.settings import Settings
 from citewell.store.port import Filters, checked_filters
@@ -263,10 +263,9 @@ def trace_faults(engine: Citewell, result: RunResult) -> Iterator[str]:
     except CitewellError as error:
         yield error.message
         return
-    document = trace.document
-    if (document.run_id, document.surface, document.question) != (result.run_id, "eval", result.question):
+    if (trace.run_id, trace.surface, trace.question) != (result.run_id, "eval", result.question):
         yield "the trace tells of another run"
-    if (document.stop_reason, document.synthesis.status) != (result.stop_reason, result.answer_status):
+    if (trace.stop_reason, trace.synthesis.status) != (result.stop_reason, result.answer_status):
         yield "the trace tells of another end than the result"
     if [event.sequence for event in trace.events] != list(range(len(trace.events))):
         yield "events of the trace are missing"

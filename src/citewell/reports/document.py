@@ -43,7 +43,7 @@ from citewell.reports.model import (
     TextSpan,
     WebLocator,
 )
-from citewell.runs.log import canonical_json
+from citewell.runs.events import canonical_json
 from citewell.runs.run import RunRequest, RunResult, RunStatus
 from citewell.runs.trace import RUN_ID
 from citewell.text.documents import Span

@@ -7,13 +7,19 @@ here and nowhere else (`read_event`).
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from citewell.errors import WorkFailed
 from citewell.runs.run import RunRequest, RunResult, RunStatus, Stage, StopReason
+
+LOG_SCHEMA = "run_log.v2"
+READABLE_SCHEMAS = ("run_log.v1", LOG_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +243,54 @@ def _displayed(body: dict[str, Any]) -> Event:
     if "retracted" in body:
         return msgspec.convert(body["retracted"], SentenceRetracted)
     return msgspec.convert(body["shown"], SentenceShown)
+
+
+# The chain of a log shows any changed, missing or reordered entry. It does not protect against someone who rewrites the
+# whole log: it is a seal against damage and tampering in part, not a signature.
+
+
+def canonical_json(value: object) -> bytes:
+    """The one JSON form that digests are made of."""
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def entry_digest(previous: str, run_id: str, sequence: int, at: str, kind: str, body: dict[str, Any]) -> str:
+    """The digest of an entry, which covers the digest of the one before."""
+    entry = {"run_id": run_id, "sequence": sequence, "at": at, "kind": kind, "body": body}
+    return hashlib.sha256(previous.encode() + b"\n" + canonical_json(entry)).hexdigest()
+
+
+def chained(run_id: str, previous: RunEvent | None, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+    """Entries as events that continue a chain."""
+    events: list[RunEvent] = []
+    last, sequence = (previous.digest, previous.sequence + 1) if previous else ("", 0)
+    for entry in entries:
+        # Through JSON and back, so that what is in memory is what will be read again.
+        body = msgspec.json.decode(canonical_json(entry.body))
+        last = entry_digest(last, run_id, sequence, at, entry.kind, body)
+        events.append(RunEvent(run_id, sequence, at, entry.kind, body, last))
+        sequence += 1
+    return events
+
+
+def touched(run_id: str, where: str) -> WorkFailed:
+    """The refusal of a record that is not as it was written."""
+    return WorkFailed(
+        f"The record of run {run_id} was changed {where}: it cannot be trusted.",
+        fix="Use an untouched copy of the run.",
+    )
+
+
+def verify_chain(events: Sequence[RunEvent]) -> None:
+    """Refuse a log in which anything was changed, removed or reordered."""
+    previous = ""
+    for number, event in enumerate(events):
+        wanted = entry_digest(previous, event.run_id, event.sequence, event.at, event.kind, event.body)
+        if event.sequence != number or event.digest != wanted or event.run_id != events[0].run_id:
+            raise touched(events[0].run_id, f"at entry {number}")
+        previous = event.digest
+
+
+def finished_event(events: Sequence[RunEvent]) -> RunEvent | None:
+    """The entry a run ended with."""
+    return next((event for event in reversed(events) if event.kind == "run_finished"), None)

@@ -272,8 +272,9 @@ class RunPoller:
         self._watchers: dict[str, list[tuple[OnChange, bool]]] = {}
         # None: there is no such run any more.
         self._seen: dict[str, RunMark | None] = {}
-        # Runs that have changed, or may have: told of without waiting for the next look.
-        self._told: set[str] = set()
+        # Runs that this process has changed, and whether any that is watched may have changed elsewhere.
+        self._poked: set[str] = set()
+        self._is_told = False
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -297,10 +298,16 @@ class RunPoller:
 
         return leave
 
-    def look(self, run_id: str | None) -> None:
-        """A run has changed, here or in some process, or any may have: tell of it now."""
+    def poke(self, run_id: str) -> None:
+        """This process has just changed a run: do not wait for the next look."""
         with self._condition:
-            self._told |= self._watchers.keys() if run_id is None else self._watchers.keys() & {run_id}
+            self._poked |= self._watchers.keys() & {run_id}
+            self._condition.notify()
+
+    def look(self, run_id: str | None) -> None:
+        """A run has changed in some process, or any may have: look now."""
+        with self._condition:
+            self._is_told = self._is_told or run_id is None or run_id in self._watchers
             self._condition.notify()
 
     def close(self) -> None:
@@ -318,13 +325,13 @@ class RunPoller:
         has_failed = False
         while True:
             with self._condition:
-                if not self._told and not self._is_closed:
+                if not self._poked and not self._is_told and not self._is_closed:
                     # After a look that failed the next one is soon: what was told then may not be told again.
                     pause = min(POLL_SECONDS, self._poll_seconds) if has_failed else self._poll_seconds
                     self._condition.wait(pause if self._watchers else None)
                 if self._is_closed:
                     return
-                told, self._told = self._told, set()
+                poked, self._poked, self._is_told = self._poked, set(), False
                 stored = [run_id for run_id, watchers in self._watchers.items() if all(one[1] for one in watchers)]
             # Not before there is a run to ask about: a store is made when it is first opened.
             if stored and self._listen is not None:
@@ -343,8 +350,7 @@ class RunPoller:
                 has_failed = True
             changed = {run_id for run_id, mark in found.items() if self._seen.get(run_id, _UNSEEN) != mark}
             self._seen.update(found)
-            # After a look that failed nobody is told that a run is gone.
-            for run_id in changed | (told.difference(stored) if has_failed else told):
+            for run_id in changed | poked:
                 self._tell(run_id, found.get(run_id))
 
     def _tell(self, run_id: str, mark: RunMark | None) -> None:

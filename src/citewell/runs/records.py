@@ -15,9 +15,9 @@ import msgspec
 
 from citewell.answer.evidence import Truncation
 from citewell.errors import CitewellError, Conflict, WorkFailed
-from citewell.runs.events import Entry, RunEvent, RunFinished, RunStarted
+from citewell.runs.events import LOG_SCHEMA, READABLE_SCHEMAS, Entry, RunEvent, RunFinished, RunStarted, finished_event
+from citewell.runs.folder import TRACES, read_trace
 from citewell.runs.journal import digest
-from citewell.runs.log import LOG_SCHEMA, READABLE_SCHEMAS, finished_event
 from citewell.runs.run import RunMetrics, RunRequest, RunResult, RunSummary
 from citewell.runs.summaries import (
     AnswerChange,
@@ -28,7 +28,6 @@ from citewell.runs.summaries import (
     EvidenceChange,
     RunDiff,
 )
-from citewell.runs.trace import TRACES, read_trace
 from citewell.search.pack import ResearchPack
 from citewell.version import __version__
 
@@ -125,7 +124,7 @@ def stored_result(events: Sequence[RunEvent], data_dir: Path) -> RunResult | Non
 def _pack_of(events: Sequence[RunEvent], folder: Path) -> ResearchPack | None:
     """The evidence of a run of 0.1.0, which left it out of the end of the log: of its trace, or what it retrieved."""
     try:
-        return read_trace(folder).document.pack
+        return read_trace(folder).pack
     except CitewellError:
         pass
     for event in reversed(events):

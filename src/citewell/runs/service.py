@@ -41,11 +41,11 @@ from citewell.runs.events import (
     RunResumed,
     TraceFailed,
     TraceSaved,
+    finished_event,
 )
 from citewell.runs.execute import Driver, Perform, RunExecutor, RunPoller
+from citewell.runs.folder import TRACES, delete_trace, prune_traces, put_trace, read_trace, write_trace
 from citewell.runs.journal import digest
-from citewell.runs.log import RENEW_SECONDS, RunLog, finished_event, lease_from, new_token
-from citewell.runs.prune import delete_trace, prune_traces
 from citewell.runs.records import (
     Begin,
     SourceState,
@@ -60,9 +60,9 @@ from citewell.runs.records import (
     summary_of,
 )
 from citewell.runs.run import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
-from citewell.runs.store import ANY_RUN, RunChoice, RunMark, RunStore
+from citewell.runs.store import ANY_RUN, RENEW_SECONDS, RunChoice, RunLog, RunMark, RunStore, lease_from, new_token
 from citewell.runs.summaries import ControlReport, ExportReport, PruneSummary, ReplayReport, RunDiff, RunList, RunView
-from citewell.runs.trace import TRACES, Manifest, TraceDocument, put_trace, read_trace, write_trace
+from citewell.runs.trace import Manifest, Trace
 from citewell.runs.transfer import export_run, import_run, packed_run, unpacked_run
 from citewell.search.conversation import PriorQuestion
 from citewell.search.pack import ResearchPack
@@ -82,7 +82,7 @@ _MOST_CLAIMABLE = 1_000
 _CHATS_LOOKED_AT = 200
 _CLOSE_SECONDS = 5.0
 # What is read back of a record beside its events.
-_RECORD_TYPES = (RunEvent, RunSummary, RunStatus, RunResult, ResearchPack, TraceDocument, Manifest)
+_RECORD_TYPES = (RunEvent, RunSummary, RunStatus, RunResult, ResearchPack, Trace, Manifest)
 # Behind every entry of a log.
 _ALL = 2**62
 _Result = TypeVar("_Result")
@@ -413,7 +413,7 @@ class RunService:
 
             def append(entries: Sequence[Entry], at: str) -> None:
                 execution.log.append(entries, at)
-                self._poller.look(run_id)
+                self._poller.poke(run_id)
 
             driver = execution.driver = Driver(
                 *(play.run, append, perform, self._clock, self._redact, execution.controls),
@@ -449,7 +449,7 @@ class RunService:
         result: RunResult = play.result
         log, run_id = execution.log, execution.run_id
         log.append([*shown, *play.run.take_entries(), finish_entry(result)], self._clock.now())
-        self._poller.look(run_id)
+        self._poller.poke(run_id)
         if not execution.token:
             return result
         told: TraceSaved | TraceFailed
@@ -497,7 +497,7 @@ class RunService:
             following = self._queue.popleft() if self._queue and not self._is_closed else None
             if following is not None:
                 self._running[following.run_id] = following
-        self._poller.look(execution.run_id)
+        self._poller.poke(execution.run_id)
         if following is not None:
             self._begin(following)
 
@@ -582,7 +582,7 @@ class RunService:
             raise Conflict(f"Run {run_id} has ended already.", fix=f"See 'citewell runs show {run_id}'.")
         if status == "running":
             store.request(run_id, control, self._clock.now())
-            self._poller.look(run_id)
+            self._poller.poke(run_id)
             return ControlReport(run_id, control, status, "asked")
         if control == "finish":
             raise Conflict(

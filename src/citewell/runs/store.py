@@ -7,29 +7,22 @@ former time came through: an entry is told by its digest, which covers all that 
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from citewell.clock import Clock
-from citewell.errors import Conflict, Held, LeaseLost, NotFound
-from citewell.runs.events import Entry, RunEvent
-from citewell.runs.log import (
-    canonical_json,
-    chained,
-    finished_event,
-    is_alive,
-    is_here,
-    moved,
-    seconds_between,
-    touched,
-    verify_chain,
-)
+from citewell.errors import Conflict, Held, LeaseLost, NotFound, StoreFull
+from citewell.runs.events import Entry, RunEvent, canonical_json, chained, finished_event, touched, verify_chain
 from citewell.runs.run import TERMINAL, Control, RunStatus, RunSummary
 from citewell.runs.summaries import RunList
 from citewell.store.database import Session, Sessions, one
@@ -487,6 +480,109 @@ def _is_recorded(session: Session, events: Sequence[RunEvent]) -> bool:
 def _event(row: Sequence[Any]) -> RunEvent:
     run_id, sequence, at, kind, body, digest = row
     return RunEvent(run_id, sequence, at, kind, json.loads(body), digest)
+
+
+class RunLog:
+    """The log of one run while it is executed: in a store under the token of whoever executes it, or in memory.
+
+    In memory from the beginning where the run leaves no trace, and from then on where the disk is full, so that the
+    person still gets the answer.
+    """
+
+    def __init__(
+        self, run_id: str, events: Sequence[RunEvent] = (), store: RunStore | None = None, token: str = ""
+    ) -> None:
+        self.run_id = run_id
+        self._events = list(events)
+        self._store = store
+        self._token = token
+
+    @property
+    def is_stored(self) -> bool:
+        return self._store is not None
+
+    def append(self, entries: Sequence[Entry], at: str) -> list[RunEvent]:
+        """Put entries on record, all or none."""
+        if self._store is not None:
+            try:
+                return self._store.append(self.run_id, entries, at, self._token)
+            except StoreFull:
+                self._events, self._store = self._store.events(self.run_id), None
+        added = chained(self.run_id, self._events[-1] if self._events else None, entries, at)
+        self._events += added
+        return added
+
+    def events(self, after: int = -1, limit: int | None = None) -> list[RunEvent]:
+        """The entries behind a sequence number, at most so many."""
+        if self._store is not None:
+            return self._store.events(self.run_id, after, limit)
+        found = self._events[after + 1 :]
+        return found if limit is None else found[:limit]
+
+
+# Who executes a run: a process, named so that another one can tell whether it is still alive.
+#
+# On this machine that is asked of the system; of a process on another machine only its lease tells.
+
+
+LEASE_SECONDS = 20.0
+RENEW_SECONDS = 5.0
+
+
+def this_process() -> str:
+    """The name of this process: host, process id, and when it started, since ids are used again."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}:{pid}:{_started(pid)}"
+
+
+def new_token() -> str:
+    """The name of this process with something nobody else has: what a lease is held under."""
+    return f"{this_process()}#{secrets.token_hex(8)}"
+
+
+def is_here(owner: str) -> bool:
+    """Whether the process with this name is one of this machine."""
+    return owner.partition("#")[0].rsplit(":", 2)[0] == socket.gethostname()
+
+
+def is_alive(owner: str) -> bool:
+    """Whether the process with this name still runs, as far as this machine can tell."""
+    if not is_here(owner):
+        return True
+    _, pid, started = owner.partition("#")[0].rsplit(":", 2)
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it is there, it is only not ours
+    return _started(int(pid)) == started
+
+
+def _started(pid: int) -> str:
+    """When a process started, in the kernel's clock; empty where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    # State Z: the process is dead and only waits for its parent to notice.
+    return "" if fields[0] == "Z" else fields[19]
+
+
+def lease_from(now: str) -> str:
+    """Until when a lease that is taken or renewed now holds."""
+    return moved(now, LEASE_SECONDS)
+
+
+def moved(moment: str, seconds: float) -> str:
+    """The moment so many seconds later."""
+    later = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds_between(moment: str, later: str) -> float:
+    """How long it is from one moment to the other."""
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(moment)).total_seconds()
 
 
 # Reports as documents in a table, in the database that holds the runs, and closed with them.

@@ -21,13 +21,12 @@ from pathlib import Path
 
 from citewell.clock import Clock
 from citewell.errors import BadInput, CitewellError, Conflict, Held, NotFound, StoreFull, Unavailable, WorkFailed
-from citewell.runs.events import Entry
-from citewell.runs.log import finished_event, lease_from, new_token, touched
+from citewell.runs.events import Entry, finished_event, touched
+from citewell.runs.folder import disk_errors, read_trace, write_file
 from citewell.runs.run import TERMINAL
-from citewell.runs.store import ResearchTables, RunChoice, RunStore
+from citewell.runs.store import ResearchTables, RunChoice, RunStore, lease_from, new_token
 from citewell.runs.summaries import LeftRun, MigrationReport
-from citewell.runs.trace import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID, Trace, read_trace, trace_from_files
-from citewell.runs.transcripts import disk_errors, write_file
+from citewell.runs.trace import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID, Trace, trace_from_files
 
 MAX_DIRECTORY_BYTES = 16 * 1024
 _END_BYTES = 22  # the end of a zip without a comment
@@ -39,7 +38,7 @@ _MADE_ON_UNIX = 3
 def packed_run(folder: Path) -> bytes:
     """A completed trace as one archive; the same trace gives the same bytes with the same zlib."""
     trace = read_trace(folder)
-    if trace.document.synthesis.is_rejected:
+    if trace.synthesis.is_rejected:
         raise BadInput(
             f"The answer of run {trace.run_id} was rejected by verification: it is not exported.",
             fix="Ask the question again.",
