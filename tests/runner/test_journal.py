@@ -12,10 +12,9 @@ import pytest
 from citewell.errors import WorkFailed
 from citewell.flows.profiles import PROFILES
 from citewell.runs.events import Entry, RunEvent
-from citewell.runs.execute import Driver, Perform, performing
+from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import (
     FINISH_GRACE_SECONDS,
-    STAGE_TIMEOUT,
     Abandoned,
     Call,
     Failed,
@@ -26,7 +25,7 @@ from citewell.runs.journal import (
     step,
 )
 from citewell.runs.records import opening_entry
-from citewell.runs.run import Budget, Control, Failure, StageSeconds
+from citewell.runs.run import Budget, Control, StageSeconds
 from citewell.runs.store import RunLog
 from runner.plays import request
 
@@ -308,40 +307,6 @@ async def _driven(run: Run, log: RunLog, perform: Perform) -> None:
         await Driver(run, log.append, perform, NoTime()).drive(NothingShown())
 
 
-def recorded_whole() -> tuple[RunLog, Trail, World]:
-    log, world = RunLog("toy"), World()
-    log.append([opening_entry(request())], AT)
-    _, trail = executed(one_of_each, log, performing(world))
-    return log, trail, world
-
-
-async def unreachable(call: Call, on_text: Callable[[str], None]) -> Any:
-    raise AssertionError(f"{call.name} was performed")
-
-
-def test_a_replay_never_reaches_outside() -> None:
-    log, trail, world = recorded_whole()
-    assert sorted(world.performed) == sorted((one, "it") for one in ("think", "look", "weigh", "write", "keep"))
-    length = len(log.events())
-    run, again = executed(one_of_each, log, unreachable)
-    assert (run.stop_reason, again) == ("enough_evidence", trail)
-    assert len(log.events()) == length
-    assert replayed(one_of_each, log.events())[1] == trail
-
-
-def test_a_run_cut_behind_any_entry_goes_on_to_the_same_end_without_repeating_anything() -> None:
-    log, trail, _ = recorded_whole()
-    events = log.events()
-    for cut in range(1, len(events) + 1):
-        kept, world = RunLog("toy", events[:cut]), World()
-        done = sum(event.kind == "observation_recorded" for event in events[:cut])
-        run, again = executed(one_of_each, kept, performing(world))
-        assert (run.stop_reason, sorted(again)) == ("enough_evidence", sorted(trail)), f"cut behind entry {cut}"
-        assert len(world.performed) == 5 - done, f"cut behind entry {cut}"
-        assert again[:done] == trail[:done], f"cut behind entry {cut}"
-        assert replayed(one_of_each, kept.events())[1] == again, f"cut behind entry {cut}"
-
-
 def test_a_recorded_value_that_no_longer_fits_its_type_is_refused_as_another_outcome() -> None:
     toy = Toy(both).gives("look", "lamp", "1").gives("look", "oil", "2").gives("write", "lamp: 1", "done")
     events = toy.log.events()
@@ -491,15 +456,6 @@ def test_a_flow_that_breaks_ends_the_run_with_a_failure(stage: Any, reason: str,
     assert_replays(toy, flow)
 
 
-def test_a_failure_that_a_flow_does_not_expect_ends_the_run_with_it() -> None:
-    async def flow(run: Run, trail: Trail) -> None:
-        await run.io(World.look, "it")
-
-    toy = Toy(flow).fails("look", "it", "store_unusable")
-    assert toy.run.failure == Failure("retrieve", "store_unusable", "store_unusable!")
-    assert_replays(toy, flow)
-
-
 def test_whatever_a_call_raises_is_an_outcome() -> None:
     async def breaks(call: Call, on_text: Callable[[str], None]) -> Any:
         raise ZeroDivisionError("a fault of theirs")
@@ -512,34 +468,6 @@ def test_whatever_a_call_raises_is_an_outcome() -> None:
 
 
 # Controls and deadlines
-
-
-def test_finish_now_lets_go_of_models_and_gives_a_search_a_moment() -> None:
-    toy = Toy(one_of_each)
-    toy.seconds = 4.0
-    toy.control("finish")
-    assert toy.trail == ["think was let go of", "write was let go of"]
-    assert toy.open == [("look", "it"), ("weigh", "it")]
-    assert toy.run.deadlines["gathering"] == 4.0 + FINISH_GRACE_SECONDS
-    assert toy.run.next_deadline() == (FINISH_GRACE_SECONDS, "gathering")
-    toy.control("gathering")
-    assert toy.open == [("weigh", "it")]
-    assert (toy.run.finishing, toy.run.warnings) == (None, ["incomplete"])
-    toy.gives("weigh", "it", "weighed").gives("keep", "it", [])
-    assert toy.run.stop_reason == "enough_evidence"
-    assert_replays(toy, one_of_each)
-
-
-def test_once_the_answer_is_wanted_no_model_is_asked_any_more() -> None:
-    async def flow(run: Run, trail: Trail) -> None:
-        await noted(trail, "look", run.io(World.look, "it"))
-        await noted(trail, "write", run.io(World.write, "it"))
-        await noted(trail, "keep", run.io(World.keep, "it"))
-
-    toy = Toy(flow).control("finish").gives("look", "it", "seen")
-    assert toy.trail == ["look: seen", "write was let go of"]
-    assert toy.open == [("keep", "it")]
-    assert [one["action"] for one in toy.recorded("action_abandoned")] == ["write"]
 
 
 def test_asking_twice_to_finish_changes_nothing_more() -> None:
@@ -564,44 +492,6 @@ def test_the_end_of_gathering_lets_go_of_what_is_gathered_and_the_end_of_writing
     assert toy.open == [("keep", "it")]
     toy.control("everything")
     assert (toy.run.stop_reason, toy.open) == ("timeout_exceeded", [])
-    assert_replays(toy, one_of_each)
-
-
-def test_the_end_of_gathering_means_nothing_to_a_run_that_writes() -> None:
-    async def flow(run: Run, trail: Trail) -> None:
-        await noted(trail, "write", run.io(World.write, "it"))
-        run.end(run.finishing or "enough_evidence")
-
-    toy = Toy(flow).control("gathering").gives("write", "it", "written")
-    assert (toy.run.stop_reason, toy.run.warnings, toy.trail) == ("enough_evidence", [], ["write: written"])
-    assert_replays(toy, flow)
-
-
-def test_parts_of_a_run_end_one_after_the_other() -> None:
-    async def keeps(run: Run, trail: Trail) -> None:
-        await run.io(World.keep, "it")
-
-    toy = Toy(keeps, budget=replace(BUDGET, stages=StageSeconds(trace=999.0)))
-    ends: list[tuple[float, Scope]] = []
-    for _ in range(3):
-        ends.append(toy.run.next_deadline())
-        toy.control(ends[-1][1])
-    assert ends == [(50.0, "gathering"), (58.0, "writing"), (60.0, "everything")]
-    assert toy.run.stop_reason == "timeout_exceeded"
-
-
-def test_the_time_of_a_stage_fails_its_calls_and_no_others() -> None:
-    toy = Toy(one_of_each)
-    toy.seconds = 5.0
-    assert toy.run.next_deadline() == (0.0, "planning")
-    toy.control("planning")
-    assert toy.trail == [f"think failed: {STAGE_TIMEOUT}"]
-    assert [name for name, _ in toy.open] == ["look", "weigh", "write"]
-    assert toy.run.next_deadline() == (15.0, "retrieval")
-    toy.control("retrieval")
-    assert toy.trail[1:] == [f"look failed: {STAGE_TIMEOUT}", f"weigh failed: {STAGE_TIMEOUT}"]
-    assert [one["action"] for one in toy.recorded("action_abandoned")] == ["think", "look", "weigh"]
-    toy.gives("write", "it", "written").gives("keep", "it", [])
     assert_replays(toy, one_of_each)
 
 
@@ -638,26 +528,4 @@ def test_the_end_of_a_run_leaves_no_call_on_record_as_under_way() -> None:
 
     toy = Toy(flow).gives("think", "it", "thought")
     assert [one["action"] for one in toy.recorded("action_abandoned")] == ["look"]
-    assert_replays(toy, flow)
-
-
-def test_a_run_ends_at_its_most_steps() -> None:
-    async def flow(run: Run, trail: Trail) -> None:
-        while True:
-            await run.io(World.look, "it")
-
-    toy = Toy(flow, budget=replace(BUDGET, steps=2))
-    for _ in range(3):
-        toy.gives("look", "it", "seen")
-    assert (toy.run.stop_reason, toy.open) == ("max_steps_reached", [])
-
-
-def test_a_warning_is_raised_once() -> None:
-    async def flow(run: Run, trail: Trail) -> None:
-        run.warn("thin", "old")
-        run.warn("thin")
-        run.end("no_evidence")
-
-    toy = Toy(flow)
-    assert [one["code"] for one in toy.recorded("warning_raised")] == ["thin", "old"]
     assert_replays(toy, flow)

@@ -9,10 +9,7 @@ import pytest
 
 from citewell.engine import Citewell
 from citewell.errors import BadInput
-from citewell.flows.play import begin
-from citewell.runs.records import replay
 from citewell.runs.run import RunResult
-from citewell.runs.store import RunLog
 from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
@@ -23,7 +20,6 @@ from runner.scripted_runs import (
     plans,
     writes,
 )
-from runner.test_runs import drive
 from support.model_script import (
     says,
     stalls,
@@ -74,23 +70,6 @@ def test_what_a_model_echoes_of_a_key_is_not_recorded(bench: Bench) -> None:
     assert requests[0].headers["authorization"].endswith(key)
     recorded = "".join(json.dumps(event.body) for event in events) + json.dumps(result.answer)
     assert key not in recorded
-
-
-def test_a_run_that_died_while_the_model_wrote_is_resumed_and_pays_no_recorded_call_again(bench: Bench) -> None:
-    whole, result, _ = bench.run(plans("{}"), planner_model="openai:test")
-    events = [event for event in whole if not event.kind.startswith("trace_")]
-    asks = {event.body["digest"] for event in events if event.body.get("action") == "ask"}
-    paid = [n for n, event in enumerate(events) if event.body.get("answers") in asks]
-    assert len(paid) == 2
-    for cut in range(1, len(events)):
-        log = RunLog(result.run_id, events[:cut])
-        with ScriptedModelServer(plans("{}")) as server:
-            engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
-            again = drive(log, engine.effects(None), engine.clock, is_resumed=True)
-            engine.close()
-        assert again.answer == result.answer, f"cut behind entry {cut}"
-        assert len(server.requests) == len([n for n in paid if n >= cut]), f"cut behind entry {cut}"
-        assert replay(log.events(), begin) == (again, ())
 
 
 def test_comparing_with_today_asks_a_model_again_only_where_that_is_wanted(bench: Bench) -> None:

@@ -23,7 +23,7 @@ from citewell.flows.play import Display, begin
 from citewell.runs.events import Entry, RunEvent, RunResumed
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import Call
-from citewell.runs.records import finish_entry, opening_entry, replay
+from citewell.runs.records import finish_entry, opening_entry
 from citewell.runs.run import RunRequest, RunResult, RunSummary
 from citewell.runs.store import RunLog, RunStore, SqliteRuns, new_token, this_process
 from citewell.settings import Settings
@@ -159,31 +159,6 @@ def test_a_changed_byte_anywhere_in_the_record_is_refused(corpus: Citewell) -> N
                 with pytest.raises((CitewellError, ValueError)):
                     corpus.runs.replay(result.run_id)
     assert corpus.runs.replay(result.run_id).identical
-
-
-def test_a_run_killed_at_any_entry_is_resumed_to_the_same_result_without_repeating_work(corpus: Citewell) -> None:
-    """Cut the log behind every entry, resume, and count what is done again: nothing that was recorded."""
-    whole, result = ask(corpus)
-    events = [event for event in whole if not event.kind.startswith("trace_")]
-    performed: list[str] = []
-
-    def counting(perform: Perform) -> Perform:
-        async def counted(call: Call, on_text: Callable[[str], None]) -> Any:
-            performed.append(call.name)
-            return await perform(call, on_text)
-
-        return counted
-
-    recorded_io = [event for event in events if event.kind == "observation_recorded" and event.body["kind"] == "io"]
-    for cut in range(1, len(events)):
-        kept = events[:cut]
-        log = RunLog(result.run_id, kept)
-        performed.clear()
-        again = drive(log, counting(corpus.effects(None)), corpus.clock, is_resumed=True)
-        assert without_time(again) == without_time(result), f"cut behind entry {cut}"
-        before = [event for event in kept if event in recorded_io]
-        assert len(performed) == len(recorded_io) - len(before), f"cut behind entry {cut}"
-        assert replay(log.events(), begin) == (again, ())
 
 
 def drive(log: RunLog, perform: Perform, clock: Clock, *, is_resumed: bool = False) -> RunResult:

@@ -10,12 +10,12 @@ import pytest
 _PROGRAM = """
 import sys, threading
 import msgspec
-from citewell.runs.events import DECODED_TYPES
+from citewell.runs.events import EVENT_TYPES
 from citewell.runs.run import RunResult
 from citewell.wire import learn_types
 
 sys.setswitchinterval(1e-6)
-forms = (*DECODED_TYPES, RunResult)
+forms = (*EVENT_TYPES.values(), RunResult)
 barrier = threading.Barrier(8)
 
 def decode():

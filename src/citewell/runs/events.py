@@ -2,7 +2,7 @@
 
 An event is recorded as `kind` and a JSON `body`. The chain of digests covers the body as it was written, so `RunEvent`
 keeps that body; `RunEvent.event` is the same as a typed value. Records of earlier versions are read into today's types
-here and nowhere else (`read_event`).
+there and nowhere else.
 """
 
 from __future__ import annotations
@@ -180,8 +180,6 @@ EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 EVENT_TYPES: dict[str, type[Any]] = {
     re.sub(r"(?<!^)(?=[A-Z])", "_", entry.__name__).lower(): entry for entry in get_args(Event)
 }
-# What is read back from a log.
-DECODED_TYPES: tuple[type[Any], ...] = tuple(EVENT_TYPES.values())
 _KINDS: dict[type[Any], EventKind] = {form: kind for kind in EVENT_KINDS if (form := EVENT_TYPES.get(kind))}
 
 
@@ -198,8 +196,18 @@ class RunEvent:
 
     @property
     def event(self) -> Event:
-        """What happened, as a typed value."""
-        return read_event(self.kind, self.body)
+        """What happened, as a typed value; of an earlier version as what it is called today."""
+        kind: str = self.kind
+        body = self.body
+        if kind == "decision_made":
+            data = body.get("data")
+            kept = data if isinstance(data, dict) else {}
+            return DecisionMade(str(body.get("name", "")), kept, str(body.get("text") or ""))
+        if kind == "display_updated":
+            kind, said = ("sentence_retracted", "retracted") if "retracted" in body else ("sentence_shown", "shown")
+            body = body[said]
+        event: Event = msgspec.convert(body, EVENT_TYPES[kind])
+        return event
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,38 +219,10 @@ class Entry:
 
     @classmethod
     def of(cls, event: Event) -> Entry:
-        return cls(kind_of_event(event), event_body(event))
-
-
-def kind_of_event(event: Event) -> EventKind:
-    return _KINDS[type(event)]
-
-
-def event_body(event: Event) -> dict[str, Any]:
-    """An event as it is recorded, without its kind."""
-    body: dict[str, Any] = msgspec.to_builtins(event)
-    if isinstance(event, (ActionIntended, ObservationRecorded)):
-        return {name: value for name, value in body.items() if value is not None}
-    return body
-
-
-def read_event(kind: str, body: dict[str, Any]) -> Event:
-    """A recorded event of this version or an earlier one."""
-    if kind == "decision_made":
-        data = body.get("data")
-        kept = data if isinstance(data, dict) else {}
-        return DecisionMade(str(body.get("name", "")), kept, str(body.get("text") or ""))
-    if kind == "display_updated":
-        return _displayed(body)
-    event: Event = msgspec.convert(body, EVENT_TYPES[kind])
-    return event
-
-
-def _displayed(body: dict[str, Any]) -> Event:
-    """What 0.1.0 recorded while an answer was written."""
-    if "retracted" in body:
-        return msgspec.convert(body["retracted"], SentenceRetracted)
-    return msgspec.convert(body["shown"], SentenceShown)
+        body: dict[str, Any] = msgspec.to_builtins(event)
+        if isinstance(event, (ActionIntended, ObservationRecorded)):
+            body = {name: value for name, value in body.items() if value is not None}
+        return cls(_KINDS[type(event)], body)
 
 
 # The chain of a log shows any changed, missing or reordered entry. It does not protect against someone who rewrites the

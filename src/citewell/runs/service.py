@@ -33,7 +33,7 @@ from citewell.errors import (
     WorkFailed,
 )
 from citewell.runs.events import (
-    DECODED_TYPES,
+    EVENT_TYPES,
     DecisionMade,
     Entry,
     RunEvent,
@@ -138,7 +138,7 @@ class RunService:
         on_result: Callable[[RunResult], None] | None = None,
     ) -> None:
         # Runs are executed and read in many threads.
-        learn_types((*DECODED_TYPES, *_RECORD_TYPES))
+        learn_types((*EVENT_TYPES.values(), *_RECORD_TYPES))
         self._store, self._effects, self._clock, self._data_dir = store, effects, clock, data_dir
         self._flow, self._redact = begin, redact
         # Told of every recorded run that has ended, before anybody is told of its end.
@@ -190,7 +190,9 @@ class RunService:
             except StoreFull as error:
                 said = f"The run was not begun, because it could not be recorded. {error.message}"
                 raise StoreFull(said, fix="Free some disk space, then ask again.") from error
-            return self._launch(_Execution(run_id, token, self._stored_log(run_id, token), is_held=has_room))
+            execution = self._held(run_id, token)
+            execution.is_held = has_room
+            return self._launch(execution)
 
     @contextmanager
     def _room(self) -> Iterator[None]:
@@ -208,8 +210,8 @@ class RunService:
             with self._lock:
                 self._starting -= 1
 
-    def _stored_log(self, run_id: str, token: str) -> RunLog:
-        return RunLog(run_id, store=self._store(), token=token)
+    def _held(self, run_id: str, token: str) -> _Execution:
+        return _Execution(run_id, token, RunLog(run_id, store=self._store(), token=token))
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted or queued run, without repeating what is on record; the last entry it had."""
@@ -232,7 +234,8 @@ class RunService:
         if asked is None:
             seen = {event.body["observation"]["control"] for event in events if event.body.get("kind") == "control"}
             asked = [control for control in dict.fromkeys(control for _, control in controls) if control not in seen]
-        execution = _Execution(run_id, token, self._stored_log(run_id, token), len(events) > 1, deque(asked))
+        execution = self._held(run_id, token)
+        execution.is_resumed, execution.controls = len(events) > 1, deque(asked)
         execution.controls_seen = controls[-1][0] if controls else 0
         self._launch(execution)
         return events[-1].sequence
@@ -375,9 +378,7 @@ class RunService:
         except Exception as error:  # noqa: BLE001  the boundary of a run: whoever waits for it is told
             if isinstance(error, CitewellError) and not isinstance(error, LeaseLost):
                 with self._lock:
-                    self._failures[execution.run_id] = error
-                    while len(self._failures) > _KEPT_IN_MEMORY:
-                        self._failures.popitem(last=False)
+                    _keep(self._failures, execution.run_id, error)
             if not isinstance(error, LeaseLost):
                 await self._in_log_thread(self._left, execution)
             execution.result.set_exception(error)
@@ -491,9 +492,7 @@ class RunService:
             self._running.pop(execution.run_id, None)
             self._ended_last = execution.run_id
             if not execution.log.is_stored:
-                self._in_memory[execution.run_id] = execution
-                while len(self._in_memory) > _KEPT_IN_MEMORY:
-                    self._in_memory.popitem(last=False)
+                _keep(self._in_memory, execution.run_id, execution)
             following = self._queue.popleft() if self._queue and not self._is_closed else None
             if following is not None:
                 self._running[following.run_id] = following
@@ -601,15 +600,14 @@ class RunService:
             store.release(run_id, token, result.status, result.stop_reason, self._clock.now())
         else:
             play.run.control("cancel")
-            self._finish(_Execution(run_id, token, self._stored_log(run_id, token)), play, ())
+            self._finish(self._held(run_id, token), play, ())
         return ControlReport(run_id, "cancel", "cancelled", "nobody was executing it: closed")
 
     # Reading
 
     def summary(self, run_id: str) -> RunSummary:
         """A run as a list shows it, also one that is not on record yet."""
-        execution = self._unstored(run_id)
-        if execution is None:
+        if (execution := self._unstored(run_id)) is None:
             return self._store().summary(run_id)
         events = execution.log.events()
         return summary_of(events, stored_result(events, self._data_dir))
@@ -639,15 +637,12 @@ class RunService:
 
     def find(self, run: str) -> str:
         """The id of a run, by its id, by how it begins, or as `last`."""
-        if run == "last":
-            found = self._store().matching("", 1)
-            if not found:
-                raise NotFound("No run is recorded yet.", fix="Ask a question with 'citewell research'.")
-            return found[0]
-        found = self._store().matching(run, 3) if run else []
+        found = self._store().matching("" if run == "last" else run, 1 if run == "last" else 3) if run else []
         if run in found or len(found) == 1:
             return run if run in found else found[0]
-        if len(found) > 1:
+        if run == "last":
+            raise NotFound("No run is recorded yet.", fix="Ask a question with 'citewell research'.")
+        if found:
             raise BadInput(f"Several runs begin with {run}: {', '.join(found)}.", fix="Write more of the id.")
         raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
 
@@ -759,16 +754,18 @@ class RunService:
 
         Models cost: they are asked again only where that is wanted.
         """
+        before = self.result(a)
         if b is not None:
-            return diff_runs(self.result(a), self.result(b))
-        return _diff_with_today(self.result(a), self.wait(self._ask_again(a, ask_models)))
+            return diff_runs(before, self.result(b))
+        return diff_runs(before, replace(self.wait(self._ask_again(a, ask_models)), run_id="today"))
 
     async def diff_async(self, a: str, b: str | None) -> RunDiff:
         """The same without models, and without a thread that waits."""
         if b is not None:
             return await asyncio.to_thread(self.diff, a, b)
         before = await asyncio.to_thread(self.result, a)
-        return _diff_with_today(before, await self.ended(await asyncio.to_thread(self._ask_again, a, False)))
+        today = await self.ended(await asyncio.to_thread(self._ask_again, a, False))
+        return diff_runs(before, replace(today, run_id="today"))
 
     def _ask_again(self, a: str, ask_models: bool) -> str:
         """Start what a run asked, as of today; nothing of it is recorded."""
@@ -786,5 +783,8 @@ class RunService:
         return self.start(request, traced=False)
 
 
-def _diff_with_today(before: RunResult, today: RunResult) -> RunDiff:
-    return diff_runs(before, replace(today, run_id="today"))
+def _keep(kept: OrderedDict[str, _Result], run_id: str, value: _Result) -> None:
+    """Keep something about a run in memory, beside the latest others."""
+    kept[run_id] = value
+    while len(kept) > _KEPT_IN_MEMORY:
+        kept.popitem(last=False)

@@ -118,6 +118,9 @@ class RunStore(ABC):
     def _one(self, sql: str, values: Sequence[str | int | None] = ()) -> tuple[Any, ...] | None:
         return self.sessions.read(lambda session: one(session, sql, values))
 
+    def _write(self, sql: str, values: Sequence[str | int | None]) -> None:
+        self.sessions.write(lambda session: session.execute(sql, values))
+
     def count(self) -> int:
         return int(self._rows("SELECT count(*) FROM runs")[0][0])
 
@@ -126,13 +129,13 @@ class RunStore(ABC):
     ) -> None:
         """A new run with the first entry of its log, executed by whoever holds the token, or by nobody yet."""
         events = chained(summary.run_id, None, [opening], summary.created_at)
-        self._put(summary, events, token, self._lease(lease_until))
+        self.put_record(summary, events, token, self._lease(lease_until))
 
-    def put_record(self, summary: RunSummary, events: Sequence[RunEvent]) -> None:
-        """A run that ended elsewhere, with its whole log."""
-        self._put(summary, events, None, None)
+    def put_record(
+        self, summary: RunSummary, events: Sequence[RunEvent], token: str | None = None, lease: str | None = None
+    ) -> None:
+        """A run with what there is of its log, such as the whole log of one that ended elsewhere."""
 
-    def _put(self, summary: RunSummary, events: Sequence[RunEvent], token: str | None, lease: str | None) -> None:
         def work(session: Session) -> None:
             if one(session, "SELECT 1 FROM runs WHERE run_id = ?", (summary.run_id,)) is not None:
                 if session.is_repeated and _is_recorded(session, events):
@@ -156,23 +159,24 @@ class RunStore(ABC):
     def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
         """The latest runs, newest first, of those that are wanted."""
         now, runs, unreadable = self._now(), list[RunSummary](), list[str]()
-        conditions = [(f"{name} = ?", value) for name in ("profile", "surface") if (value := getattr(choice, name))]
-        holds = f"{self._sql.position}(lower(question), ?) > 0"
-        conditions += [(holds, word.lower()) for word in choice.words.split()]
-        sql, values = [one for one, _ in conditions], [value for _, value in conditions]
-        behind: tuple[str, str] | None = None
+        conditions, values = list[str](), list[str]()
+        for name in ("profile", "surface"):
+            if value := getattr(choice, name):
+                conditions.append(f"{name} = ?")
+                values.append(value)
+        for word in choice.words.split():
+            conditions.append(f"{self._sql.position}(lower(question), ?) > 0")
+            values.append(word.lower())
+        behind: tuple[str, ...] = ()
         if choice.behind:
             row = self._one("SELECT created_at, run_id FROM runs WHERE run_id = ?", (choice.behind,))
             if row is None:
                 raise _no_run(choice.behind)
             behind = (str(row[0]), str(row[1]))
         while True:
-            where = [*sql, "(created_at, run_id) < (?, ?)"] if behind else sql
-            rows = self._rows(
-                f"{_SELECT}{' WHERE ' if where else ''}{' AND '.join(where)}"
-                " ORDER BY created_at DESC, run_id DESC LIMIT ?",
-                (*values, *(behind or ()), limit + 1),
-            )
+            where = " AND ".join([*conditions, *(["(created_at, run_id) < (?, ?)"] if behind else [])])
+            sql = f"{_SELECT}{' WHERE ' if where else ''}{where} ORDER BY created_at DESC, run_id DESC LIMIT ?"
+            rows = self._rows(sql, (*values, *behind, limit + 1))
             for row in rows:
                 if len(runs) + len(unreadable) == limit:
                     last = runs[-1].run_id if runs else unreadable[-1]
@@ -222,8 +226,7 @@ class RunStore(ABC):
     def renew(self, tokens: Sequence[str], lease_until: str) -> None:
         """Keep the leases held under these tokens."""
         sql = f"UPDATE runs SET lease_until = ? WHERE owner IN ({self._sql.elements})"
-        lease = self._lease(lease_until)
-        self.sessions.write(lambda session: session.execute(sql, (lease, listed(tokens))))
+        self._write(sql, (self._lease(lease_until), listed(tokens)))
 
     def release(self, run_id: str, token: str, status: RunStatus, stop_reason: str | None, at: str) -> None:
         """Stop executing a run, whatever became of it; a token that no longer holds it changes nothing."""
@@ -231,7 +234,7 @@ class RunStore(ABC):
             "UPDATE runs SET owner = NULL, lease_until = NULL, status = ?, stop_reason = ?, updated_at = ?"
             " WHERE run_id = ? AND owner = ?"
         )
-        self.sessions.write(lambda session: session.execute(sql, (status, stop_reason, at, run_id, token)))
+        self._write(sql, (status, stop_reason, at, run_id, token))
 
     def claimable(self, limit: int) -> list[str]:
         """Runs that wait for somebody to execute them, oldest first: queued, or left by an owner that is gone."""
@@ -304,10 +307,8 @@ class RunStore(ABC):
         told = (summary.question, summary.profile, summary.surface, summary.tool_version)
         if told != (request.get("question"), request.get("profile"), request.get("surface"), first.get("tool_version")):
             raise touched(run_id, "in the list of runs")
-        if summary.status in TERMINAL and finished is None:
-            raise touched(run_id, "at its end")
-        if summary.status in TERMINAL and finished is not None and finished.body.get("status") != summary.status:
-            raise touched(run_id, "in the list of runs")
+        if summary.status in TERMINAL and (finished is None or finished.body.get("status") != summary.status):
+            raise touched(run_id, "at its end" if finished is None else "in the list of runs")
         return events
 
     def request(self, run_id: str, control: Control, at: str) -> None:
@@ -345,20 +346,16 @@ class RunStore(ABC):
 
     def mentioning(self, keys: Sequence[str]) -> list[str]:
         """The runs whose record holds anything of these documents, cited or not, oldest first."""
-        found: dict[str, str] = {}
-        for key in keys:
-            written = canonical_json({"source_key": key}).decode()[1:-1]
-            sql = (
-                "SELECT run_id, created_at FROM runs WHERE run_id IN"
-                f" (SELECT run_id FROM events WHERE {self._sql.position}(body, ?) > 0)"
-            )
-            found.update((str(run_id), str(created)) for run_id, created in self._rows(sql, (written,)))
-        return sorted(found, key=lambda run_id: (found[run_id], run_id))
+        sql = (
+            "SELECT created_at, run_id FROM runs WHERE run_id IN"
+            f" (SELECT run_id FROM events WHERE {self._sql.position}(body, ?) > 0)"
+        )
+        written = (canonical_json({"source_key": key}).decode()[1:-1] for key in keys)
+        return [str(run_id) for _, run_id in sorted({row for text in written for row in self._rows(sql, (text,))})]
 
     def delete(self, run_ids: Sequence[str]) -> None:
         """Forget runs with their logs."""
-        sql = f"DELETE FROM runs WHERE run_id IN ({self._sql.elements})"
-        self.sessions.write(lambda session: session.execute(sql, (listed(run_ids),)))
+        self._write(f"DELETE FROM runs WHERE run_id IN ({self._sql.elements})", (listed(run_ids),))
 
     def _status(self, status: str, owner: object, lease_until: object, now: str) -> RunStatus:
         if status == "running" and not self._is_held(owner, lease_until, now):
@@ -588,13 +585,12 @@ def seconds_between(moment: str, later: str) -> float:
 # Reports as documents in a table, in the database that holds the runs, and closed with them.
 
 
-_COLUMNS = "run_id, brief_id, project_id, status, created_at, document"
-_REPORTS_SELECT = f"SELECT {_COLUMNS} FROM research_runs"
+_COLUMNS = ("run_id", "brief_id", "project_id", "status", "created_at", "document")
+_REPORTS_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM research_runs"
 _NEWEST_FIRST = "ORDER BY created_at DESC, run_id DESC"
 _PUT = (
-    f"INSERT INTO research_runs({_COLUMNS}) VALUES (?,?,?,?,?,?) ON CONFLICT (run_id) DO UPDATE SET"
-    " brief_id = excluded.brief_id, project_id = excluded.project_id, status = excluded.status,"
-    " created_at = excluded.created_at, document = excluded.document"
+    f"INSERT INTO research_runs({', '.join(_COLUMNS)}) VALUES (?,?,?,?,?,?) ON CONFLICT (run_id) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
 )
 
 
@@ -617,8 +613,7 @@ class ResearchTables:
         self._sessions = sessions
 
     def put(self, row: ResearchRow) -> None:
-        values = (row.run_id, row.brief_id, row.project_id, row.status, row.created_at, row.document)
-        self._sessions.write(lambda session: session.execute(_PUT, values))
+        self._sessions.write(lambda session: session.execute(_PUT, astuple(row)))
 
     def get(self, run_id: str) -> ResearchRow | None:
         return next(iter(self._rows(f"{_REPORTS_SELECT} WHERE run_id = ?", (run_id,))), None)
@@ -627,11 +622,10 @@ class ResearchTables:
         return self._rows(f"{_REPORTS_SELECT} WHERE brief_id = ? {_NEWEST_FIRST}", (brief_id,))
 
     def latest(self, limit: int, project_id: str | None = None, status: str | None = None) -> list[ResearchRow]:
-        wanted = [
-            (name, value) for name, value in (("project_id", project_id), ("status", status)) if value is not None
-        ]
-        where = f" WHERE {' AND '.join(f'{name} = ?' for name, _ in wanted)}" if wanted else ""
-        return self._rows(f"{_REPORTS_SELECT}{where} {_NEWEST_FIRST} LIMIT ?", (*(value for _, value in wanted), limit))
+        given = {"project_id": project_id, "status": status}
+        wanted = {f"{name} = ?": value for name, value in given.items() if value is not None}
+        where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
+        return self._rows(f"{_REPORTS_SELECT}{where} {_NEWEST_FIRST} LIMIT ?", (*wanted.values(), limit))
 
     def delete(self, run_ids: Sequence[str]) -> None:
         sql = f"DELETE FROM research_runs WHERE run_id IN ({self._sessions.dialect.elements})"
