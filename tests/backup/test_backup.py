@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from citewell import Citewell
 from citewell.backup import BackupReport
-from citewell.engine import Citewell
 from citewell.errors import BadInput, NotFound, StoreUnusable
 from citewell.runs.run import RunResult
 from citewell.settings import Settings

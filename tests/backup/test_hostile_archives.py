@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable
 from citewell.settings import Settings
 from citewell.store.sqlite import connect

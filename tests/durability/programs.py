@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.settings import Settings
 from citewell.store.port import AddReport
 from citewell.store.sqlite import connect, fetch_rows, fetch_value

@@ -10,7 +10,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import CitewellError, StoreFull
 from citewell.settings import Settings
 from recording.writer import DONE, Saboteur, ending_of, in_child

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import StoreUnusable
-from citewell.settings import Settings
 from durability.programs import add, assert_sound, command, keys, opened, run, start, texts, write_notes
 from recording.writer import DONE, FULL
 
@@ -118,7 +117,7 @@ def documents(data: Path) -> int:
     """How many documents a data folder has; -1 where it is none, or one that was being unpacked."""
     if not (data / "corpus.db").exists():
         return -1
-    engine = Citewell(Settings(data_dir=data))
+    engine = Citewell(data)
     try:
         return engine.corpus.stats().documents
     except StoreUnusable:

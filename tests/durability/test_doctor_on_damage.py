@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from citewell import Citewell
 from citewell.doctor import Check
-from citewell.engine import Citewell
 from citewell.settings import Settings
 from citewell.store.sqlite import connect
 from durability.programs import add, opened, run, write_notes

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import StoreFull
 from citewell.store.port import SyncProgress
 from conftest import sqlite_corpus

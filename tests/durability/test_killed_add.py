@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from durability.programs import (
     add,
     assert_sound,

@@ -129,7 +129,7 @@ def test_a_collection_removed_while_it_is_added_ends_the_add_with_a_sentence(tmp
 READER = """
 import sys
 from pathlib import Path
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.settings import Settings
 engine = Citewell(Settings(data_dir=Path(sys.argv[1])))
 with engine.store.database.read():
@@ -178,7 +178,7 @@ def test_a_long_reader_keeps_its_view_blocks_no_writer_and_the_log_is_folded_onc
 SEARCHER = """
 import sys
 from pathlib import Path
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.settings import Settings
 engine = Citewell(Settings(data_dir=Path(sys.argv[1])))
 seen = set()

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import StoreUnusable, Unavailable
 from citewell.store.sqlite import connect, fetch_value
 from durability.programs import add, opened, run, start_script, texts, write_notes

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput, NotFound, Unreadable, WorkFailed
 from citewell.ingest.walk import read_bytes
 from citewell.store.port import SyncProgress

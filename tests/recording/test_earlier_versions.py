@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput
 from citewell.runs.events import RunStarted, SentenceShown
 from citewell.settings import Settings

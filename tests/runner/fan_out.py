@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.flows.found import Findings
 from citewell.flows.judge import merge_inspection
 from citewell.flows.local import first_plan, search

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.runs.events import RunEvent
 from citewell.runs.run import RunResult
 from citewell.settings import Settings

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import Unavailable
 from citewell.runs.execute import Perform
 from citewell.runs.run import RunResult

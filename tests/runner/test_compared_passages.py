@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.models.embeddings import Embedder
 from citewell.runs.run import RunResult
 from citewell.settings import Settings

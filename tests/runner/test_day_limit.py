@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput
 from citewell.flows.play import egress_of
 from citewell.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.evals.suite import sample_corpus
 from citewell.flows import write
 from citewell.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.settings import Settings
 from citewell.text.documents import Span
 from runner.scripted_runs import GOOD, AddPath, Write, plans, writes

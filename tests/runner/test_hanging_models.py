@@ -13,7 +13,7 @@ from typing import Literal
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.runs.run import Control, RunResult
 from citewell.settings import Settings
 from citewell.store.port import AddReport

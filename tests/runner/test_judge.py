@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.flows.judge import judge
 from citewell.runs.run import JudgeResult
 from citewell.search.pack import ResearchPack

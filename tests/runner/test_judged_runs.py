@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from citewell import Citewell
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
 from citewell.check.verdict import Draft, DraftSentence
 from citewell.check.verify import pairs_to_judge
-from citewell.engine import Citewell
 from citewell.errors import Unavailable
 from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput
 from citewell.flows.found import affordable, lost_call, spent
 from citewell.models.messages import ChatRequest, PromptMessage

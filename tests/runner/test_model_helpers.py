@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.settings import Settings
+from citewell import Citewell
 from runner.scripted_runs import (
     GOOD,
     QUESTION,
@@ -142,7 +141,7 @@ def test_a_review_that_fails_costs_nothing_but_the_review(bench: Bench, reply: R
 def test_a_deep_answer_has_sections(bench: Bench) -> None:
     draft = f"## Direct answer\n{GOOD}\n\n## Key evidence\nThe oil came from Leith {{oil}}.\n\n## Recommendations\n"
     with ScriptedModelServer(writes(draft)) as server:
-        engine = Citewell(Settings(bench.data_dir, model="openai:test", model_base_url=server.base_url))
+        engine = Citewell(bench.data_dir, model="openai:test", model_base_url=server.base_url)
         _, result = asyncio.run(collect(engine.stream(QUESTION, profile="deep")))
         assert engine.runs.replay(result.run_id).identical
         engine.close()

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput
 from citewell.runs.run import RunResult
 from citewell.settings import Settings

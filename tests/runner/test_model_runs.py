@@ -10,9 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import CitewellError
-from citewell.settings import Settings
+from citewell import Citewell, CitewellError
 from conftest import sqlite_runs
 from runner.scripted_runs import (
     GOOD,
@@ -123,9 +121,7 @@ def test_a_passage_cited_twice_is_one_citation(bench: Bench) -> None:
 def test_a_changed_record_of_a_model_run_is_refused_and_no_model_is_asked(bench: Bench) -> None:
     """Changed in the log, and in the trace: exactly or tolerantly replayed, resumed, exported or compared."""
     with ScriptedModelServer(writes(GOOD)) as server:
-        engine = Citewell(
-            Settings(data_dir=bench.data_dir, model="openai:test", model_base_url=server.base_url, judge="off")
-        )
+        engine = Citewell(bench.data_dir, model="openai:test", model_base_url=server.base_url, judge="off")
         run_id = engine.start(QUESTION)
         engine.runs.wait(run_id)
         asked = len(server.requests)

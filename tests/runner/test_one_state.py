@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.runs.run import RunResult
 from citewell.search.lookup import MissingDocument
 from citewell.settings import Settings

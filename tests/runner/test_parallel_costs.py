@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.flows.found import Findings, ask, fitted
 from citewell.flows.local import first_plan, first_search
 from citewell.flows.write import answer

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import CitewellError
+from citewell import Citewell, CitewellError
 from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from conftest import add, sqlite_runs
@@ -33,7 +32,7 @@ import sys
 import threading
 from pathlib import Path
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.settings import Settings
 
 engine = Citewell(Settings(data_dir=Path(sys.argv[1]), trace_keep=0, trace_max_age_days=0, embeddings="off"))

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from citewell import Citewell
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings
 from citewell.check.verdict import Draft
-from citewell.engine import Citewell
 from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Similarities

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from citewell.store.port import AddReport

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput, Interrupted, NotFound
 from citewell.runs.events import Entry
 from citewell.runs.execute import RunPoller

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from citewell import Citewell
 from citewell.clock import Clock
-from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
 from citewell.flows.play import Display, begin
 from citewell.runs.events import Entry, RunEvent, RunResumed

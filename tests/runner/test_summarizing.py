@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.errors import BadInput, Conflict, NotFound
 from citewell.flows.summaries import SummaryModel, summarize_documents
 from citewell.models.messages import Price

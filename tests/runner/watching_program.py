@@ -13,8 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from citewell.engine import Citewell
-from citewell.settings import Settings
+from citewell import Citewell
 
 Seen = list[tuple[int, str]]
 
@@ -46,7 +45,7 @@ class Watching:
 
 
 async def main(data: Path, run_id: str, watchers: int, sequence: int, leaves: bool) -> None:
-    engine = Citewell(Settings(data_dir=data))
+    engine = Citewell(data)
     watching = Watching(engine, run_id)
     async with asyncio.TaskGroup() as group:
         for number in range(watchers):
