@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 from citewell.errors import BadInput, Conflict, NotFound
 from citewell.flows.play import FLOWS, begin, egress_of
 from citewell.parts import Parts
-from citewell.runs.records import SourceState, read_start
+from citewell.runs.records import read_start, stored_result
 from citewell.runs.run import RunResult, RunStatus
 from citewell.runs.service import RunService
-from citewell.runs.store import RunChoice
 from citewell.runs.summaries import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
 from citewell.search.query import RunProfile, Surface
 
 if TYPE_CHECKING:
     from citewell.export.formats import Exportable, ExportedFile, ExportForm
-    from citewell.runs.summaries import ExportReport, MigrationReport
-
-Place = str | Path
+    from citewell.runs.summaries import MigrationReport
 
 
 class Runs(RunService):
@@ -54,7 +51,9 @@ class Runs(RunService):
         words: str = "",
     ) -> RunList:
         """The latest runs, newest first: behind another one, in some states, with words in the question."""
-        return self.latest(limit, RunChoice(behind, tuple(statuses), profile, surface, words))
+        return self._store().latest(
+            limit, behind=behind, statuses=statuses, profile=profile, surface=surface, words=words
+        )
 
     def resume(self, run_id: str, *, finish: bool = False) -> int:
         """Go on with an interrupted run, without repeating what is on record; returns the last entry it had."""
@@ -68,14 +67,6 @@ class Runs(RunService):
     def finish(self, run_id: str) -> ControlReport:
         """Have a run answer now, with what is there."""
         return self.control(run_id, "finish")
-
-    def show(self, run_id: str, source_state: SourceState | None = None, *, with_events: bool = False) -> RunView:
-        """A run as it was, and what became of its sources since."""
-        return super().show(run_id, source_state or self._source_state, with_events=with_events)
-
-    def export(self, run_id: str, target: Place) -> ExportReport:
-        """Write a finished run to one file that can be replayed on any machine."""
-        return super().export(run_id, Path(target))
 
     def exported(self, run_id: str, form: ExportForm) -> ExportedFile:
         """A finished run as Markdown, Word, PDF, BibTeX or RIS; one that failed its own checks is not exported."""
@@ -117,9 +108,15 @@ class Runs(RunService):
         documents = cited_documents(result.citations, about, papers_of(result))
         return Exportable(result, self.started_at(run_id), documents)
 
-    def _source_state(self, key: str, content_hash: str) -> CitedSource:
-        from citewell.runs.summaries import CitedSource
+    def show(self, run_id: str, *, with_events: bool = False) -> RunView:
+        """A run as it was, and what became of its sources since."""
+        events = self.events(run_id)
+        result = stored_result(events, self._data_dir)
+        cited = dict.fromkeys((one.source_key, one.span.content_hash) for one in (result.citations if result else ()))
+        sources = tuple(self._source_state(key, content_hash) for key, content_hash in cited)
+        return RunView(self.summary(run_id), result, sources, tuple(events) if with_events else ())
 
+    def _source_state(self, key: str, content_hash: str) -> CitedSource:
         real = self._parts.real_key(key)
         document = (self._parts.web.store_of(real) if ":online/" in real else self._parts.store).find(real)
         if document is None:

@@ -23,7 +23,6 @@ from citewell.runs.run import RunSummary
 from citewell.runs.store import (
     POSTGRES_SCRIPTS,
     PostgresRuns,
-    RunChoice,
     RunMark,
     RunStore,
     SqliteRuns,
@@ -550,7 +549,7 @@ def test_what_is_looked_for_is_text_whatever_it_is(store: RunStore, text: str) -
     if "\ud800" not in text:
         assert store.matching(text, 9) == []
         assert store.mentioning([text]) == []
-        assert store.latest(9, RunChoice(words=text)).runs == () or text in "?"
+        assert store.latest(9, words=text).runs == () or text in "?"
         with pytest.raises(NotFound):
             store.summary(text)
     assert store.count() == 1
@@ -561,7 +560,7 @@ def test_words_of_the_question_are_found_the_same_way_everywhere(store: RunStore
         store.create(summary(run_id, question=question), opening(question))
 
     def found(words: str) -> set[str]:
-        return {run.run_id for run in store.latest(9, RunChoice(words=words)).runs}
+        return {run.run_id for run in store.latest(9, words=words).runs}
 
     assert found("lamp") == {"a", "b"}
     assert found("LAMP who") == {"a"}

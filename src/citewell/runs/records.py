@@ -23,7 +23,6 @@ from citewell.runs.summaries import (
     AnswerChange,
     Change,
     CitationChange,
-    CitedSource,
     CostChange,
     EvidenceChange,
     RunDiff,
@@ -33,7 +32,6 @@ from citewell.version import __version__
 
 # Raised when a record of the version before can no longer be gone on with.
 RESUME_FORMAT = 5
-SourceState = Callable[[str, str], CitedSource]
 # Begins a run from its record, or today's code on the outcomes of a record (`flows/play.py`).
 Begin = Callable[..., Any]
 # Parts of a plan that say how it was made, not what it is.

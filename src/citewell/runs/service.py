@@ -48,7 +48,6 @@ from citewell.runs.folder import TRACES, delete_trace, prune_traces, put_trace, 
 from citewell.runs.journal import digest
 from citewell.runs.records import (
     Begin,
-    SourceState,
     cancelled_result,
     check_resumable,
     diff_runs,
@@ -60,8 +59,15 @@ from citewell.runs.records import (
     summary_of,
 )
 from citewell.runs.run import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
-from citewell.runs.store import ANY_RUN, RENEW_SECONDS, RunChoice, RunLog, RunMark, RunStore, lease_from, new_token
-from citewell.runs.summaries import ControlReport, ExportReport, PruneSummary, ReplayReport, RunDiff, RunList, RunView
+from citewell.runs.store import RENEW_SECONDS, RunLog, RunMark, RunStore, lease_from, new_token
+from citewell.runs.summaries import (
+    ControlReport,
+    ExportReport,
+    PruneSummary,
+    ReplayReport,
+    RunDiff,
+    RunList,
+)
 from citewell.runs.trace import Manifest, Trace
 from citewell.runs.transfer import export_run, import_run, packed_run, unpacked_run
 from citewell.search.conversation import PriorQuestion
@@ -646,14 +652,14 @@ class RunService:
             raise BadInput(f"Several runs begin with {run}: {', '.join(found)}.", fix="Write more of the id.")
         raise NotFound(f"There is no run {run}.", fix="See 'citewell runs list'.")
 
-    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
-        """The latest runs that a choice leaves, newest first."""
-        return self._store().latest(limit, choice)
+    def latest(self, limit: int) -> RunList:
+        """The latest runs, newest first."""
+        return self._store().latest(limit)
 
     def asked_in(self, conversation_id: str) -> tuple[PriorQuestion, ...]:
         """The questions of a conversation as its latest run tells them, that run's own last; known by their runs."""
         store = self._store()
-        for summary in store.latest(_CHATS_LOOKED_AT, RunChoice(surface="web_chat")).runs:
+        for summary in store.latest(_CHATS_LOOKED_AT, surface="web_chat").runs:
             first = store.events(summary.run_id, limit=1)
             if first and first[0].body.get("request", {}).get("conversation_id") == conversation_id:
                 request = read_start(first[0]).request
@@ -665,17 +671,8 @@ class RunService:
         events = (event.event for event in self.events(run_id) if event.kind == "decision_made")
         return [one for one in events if isinstance(one, DecisionMade)]
 
-    def show(self, run_id: str, source_state: SourceState, *, with_events: bool = False) -> RunView:
-        """One run: its result where it has one, and what became of the sources it cites."""
-        events = self.events(run_id)
-        result = stored_result(events, self._data_dir)
-        citations = result.citations if result else ()
-        unique = dict.fromkeys((citation.source_key, citation.span.content_hash) for citation in citations)
-        sources = tuple(source_state(key, content_hash) for key, content_hash in unique)
-        return RunView(self.summary(run_id), result, sources, tuple(events) if with_events else ())
-
     def replay(self, run: str, *, tolerant: bool = False) -> ReplayReport:
-        """Playback a run back from its record, in the store or in an exported file."""
+        """Play a run back from its record, in the store or in an exported file."""
         events = self.events(run)
         finished = finished_event(events)
         if finished is None:
@@ -684,10 +681,10 @@ class RunService:
         made, wanted = digest(result), str(finished.body["result_digest"])
         return ReplayReport(result.run_id, made == wanted, made, "tolerant" if tolerant else "exact", notes)
 
-    def export(self, run_id: str, target: Path) -> ExportReport:
-        """A finished run as one file that can be replayed elsewhere."""
+    def export(self, run_id: str, target: str | Path) -> ExportReport:
+        """Write a finished run to one file that can be replayed on any machine."""
         self._traced(run_id)
-        data = export_run(self._data_dir / TRACES / run_id, target)
+        data = export_run(self._data_dir / TRACES / run_id, Path(target))
         return ExportReport(run_id, str(target), len(data), hashlib.sha256(data).hexdigest())
 
     def archive(self, run_id: str) -> bytes:

@@ -54,20 +54,6 @@ class RunMark:
     last_control: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunChoice:
-    """Which runs are wanted: behind another, in some states, of a profile or surface, with words in the question."""
-
-    behind: str | None = None
-    statuses: tuple[RunStatus, ...] = ()
-    profile: str | None = None
-    surface: str | None = None
-    words: str = ""
-
-
-ANY_RUN = RunChoice()
-
-
 class RunStore(ABC):
     """Runs, their logs, who executes them and what is asked of them. Every method blocks until it is done.
 
@@ -156,42 +142,50 @@ class RunStore(ABC):
         except msgspec.ValidationError:
             raise touched(run_id, "in the list of runs") from None
 
-    def latest(self, limit: int, choice: RunChoice = ANY_RUN) -> RunList:
-        """The latest runs, newest first, of those that are wanted."""
+    def latest(
+        self,
+        limit: int,
+        *,
+        behind: str | None = None,
+        statuses: Sequence[RunStatus] = (),
+        profile: str | None = None,
+        surface: str | None = None,
+        words: str = "",
+    ) -> RunList:
+        """The latest runs, newest first: behind another one, in some states, with words in the question."""
         now, runs, unreadable = self._now(), list[RunSummary](), list[str]()
         conditions, values = list[str](), list[str]()
-        for name in ("profile", "surface"):
-            if value := getattr(choice, name):
+        for name, value in (("profile", profile), ("surface", surface)):
+            if value:
                 conditions.append(f"{name} = ?")
                 values.append(value)
-        for word in choice.words.split():
+        for word in words.split():
             conditions.append(f"{self._sql.position}(lower(question), ?) > 0")
             values.append(word.lower())
-        behind: tuple[str, ...] = ()
-        if choice.behind:
-            row = self._one("SELECT created_at, run_id FROM runs WHERE run_id = ?", (choice.behind,))
+        last: tuple[str, ...] = ()
+        if behind:
+            row = self._one("SELECT created_at, run_id FROM runs WHERE run_id = ?", (behind,))
             if row is None:
-                raise _no_run(choice.behind)
-            behind = (str(row[0]), str(row[1]))
+                raise _no_run(behind)
+            last = (str(row[0]), str(row[1]))
         while True:
-            where = " AND ".join([*conditions, *(["(created_at, run_id) < (?, ?)"] if behind else [])])
+            where = " AND ".join([*conditions, *(["(created_at, run_id) < (?, ?)"] if last else [])])
             sql = f"{_SELECT}{' WHERE ' if where else ''}{where} ORDER BY created_at DESC, run_id DESC LIMIT ?"
-            rows = self._rows(sql, (*values, *behind, limit + 1))
+            rows = self._rows(sql, (*values, *last, limit + 1))
             for row in rows:
                 if len(runs) + len(unreadable) == limit:
-                    last = runs[-1].run_id if runs else unreadable[-1]
-                    return RunList(tuple(runs), tuple(unreadable), last)
+                    return RunList(tuple(runs), tuple(unreadable), runs[-1].run_id if runs else unreadable[-1])
                 try:
                     summary = self._summary(row, now)
                 except msgspec.ValidationError:
                     unreadable.append(str(row[0]))
                     continue
                 # A run whose owner is gone has another status than its row says.
-                if not choice.statuses or summary.status in choice.statuses:
+                if not statuses or summary.status in statuses:
                     runs.append(summary)
             if len(rows) <= limit:
                 return RunList(tuple(runs), tuple(unreadable))
-            behind = (str(rows[-1][6]), str(rows[-1][0]))
+            last = (str(rows[-1][6]), str(rows[-1][0]))
 
     def matching(self, beginning: str, limit: int) -> list[str]:
         """The ids that begin so, newest first, at most so many."""

@@ -24,7 +24,7 @@ from citewell.errors import BadInput, CitewellError, Conflict, Held, NotFound, S
 from citewell.runs.events import Entry, finished_event, touched
 from citewell.runs.folder import disk_errors, read_trace, write_file
 from citewell.runs.run import TERMINAL
-from citewell.runs.store import ResearchTables, RunChoice, RunStore, lease_from, new_token
+from citewell.runs.store import ResearchTables, RunStore, lease_from, new_token
 from citewell.runs.summaries import LeftRun, MigrationReport
 from citewell.runs.trace import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID, Trace, trace_from_files
 
@@ -181,9 +181,9 @@ def move_runs(
     left: list[LeftRun] = []
     # Runs whose log was written in this move: their report is the one that belongs to it.
     written: set[str] = set()
-    choice: RunChoice | None = RunChoice()
-    while choice is not None:
-        page = source.latest(_PAGE, choice)
+    behind: str | None = None
+    while True:
+        page = source.latest(_PAGE, behind=behind)
         for run_id in page.unreadable:
             fix = "Restore it from a backup, or leave it: the other runs are not affected."
             left.append(LeftRun(run_id, "unreadable", "Its entry in the list of runs cannot be read.", fix))
@@ -197,7 +197,9 @@ def move_runs(
                     written.add(run.run_id)
             done += 1
             tell(done, count)
-        choice = RunChoice(behind=page.next) if page.next else None
+        behind = page.next
+        if not behind:
+            break
     reports = ResearchTables(target.sessions)
     for row in ResearchTables(source.sessions).latest(_ALL):
         there = reports.get(row.run_id)
