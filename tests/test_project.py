@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,29 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_every_path_of_the_where_is_table_exists() -> None:
-    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("## Where is…?")[1].split("## The tree")[0]
+    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("## Where is…?")[1]
     paths = re.findall(r"`([\w./-]+)`", table)
     assert len(paths) > 30
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_map_of_the_house_stays_short() -> None:
+    assert (ROOT / "ARCHITECTURE.md").stat().st_size <= 12_000
+
+
+def test_no_class_has_the_name_of_another_and_few_files_do() -> None:
+    """A name is one thing: what is called twice cannot be found from a listing."""
+    classes: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for path in (ROOT / "src").rglob("*.py"):
+        if "sample_corpus" in path.parts:
+            continue
+        files[path.name] += path.name != "__init__.py"
+        classes.update(
+            node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)
+        )
+    assert [name for name, count in classes.items() if count > 1] == []
+    assert len([name for name, count in files.items() if count > 1]) <= 12
 
 
 def test_every_package_and_module_opens_with_its_contract() -> None:
