@@ -69,7 +69,7 @@ docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py
 
 site: $(SITE)/.installed  ## build the documentation as a site to read offline, site/index.html; broken links fail
-	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict
 
 $(SITE)/.installed: requirements/site.lock requirements/pip.lock
 	$(PYTHON) -m venv $(SITE)
