@@ -79,14 +79,21 @@ def test_what_the_program_needs_is_what_make_demo_installs() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
     dead = [
-        f"{page.name}: {target}"
+        f"{page.relative_to(ROOT)}: {target}"
         for page in pages
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
         if not (page.parent / target).exists()
     ]
     assert dead == []
+
+
+def test_every_page_of_the_docs_has_its_place_in_the_site_or_is_left_out_by_name() -> None:
+    """And every place has its page: without the packages of `make site` nothing else would say so."""
+    docs = ROOT / "docs"
+    placed = set(re.findall(r"[ /]([\w-][\w./-]*\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    assert placed == {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
 
 
 @pytest.mark.slow
