@@ -7,8 +7,9 @@ call really cost is what the provider says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import msgspec
 
@@ -19,11 +20,12 @@ from citewell.models.judge import ClaimPair, Entails
 from citewell.models.messages import ChatReply, ChatRequest, Price, Usage, estimate_prompt, estimate_tokens
 from citewell.reports.brief import ReportRecord
 from citewell.runs.journal import Abandoned, Failed, Run
-from citewell.runs.run import JudgeResult, ModelCall, ModelUse, Spend
+from citewell.runs.run import JudgeResult, ModelCall, ModelUse, Spend, Stage
 from citewell.search.pack import DroppedCandidate, ResearchPack, RetrievalReport
 from citewell.search.query import QueryPlan
 from citewell.web.facts import WebReport
 
+T = TypeVar("T")
 # An answer shorter than this is not worth a call.
 LEAST_OUTPUT_TOKENS = 150
 
@@ -89,6 +91,22 @@ async def retrieve(
     seen = await run.io(Outside.retrieve, question, plan, attempt, run.request.semantic, source)
     found.count(run, seen.report)
     return seen.pack
+
+
+async def or_none(run: Run, call: Awaitable[T], stage: Stage, *warnings: str) -> T | None:
+    """What came of a call; none where it is not waited for, nor where it failed, which is told as a loss."""
+    try:
+        return await call
+    except Abandoned:
+        return None
+    except Failed as failed:
+        run.gave_up(stage, failed, *warnings)
+        return None
+
+
+def why_not(error: Failed | Abandoned) -> str:
+    """Why a call came to nothing."""
+    return error.message if isinstance(error, Failed) else "it was not waited for"
 
 
 # Asking models

@@ -8,7 +8,7 @@ them and fails ends the run, and the note stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -18,8 +18,8 @@ from citewell.answer.passages import injections_in
 from citewell.check.tokens import content_stems
 from citewell.check.verdict import Draft, Verification
 from citewell.check.verify import verify
-from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note_cost, retrieve, some
-from citewell.flows.gather import LEAST_BYTES, Gather, PageCandidate, same_as
+from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note_cost, or_none, retrieve, some
+from citewell.flows.gather import LEAST_BYTES, Result, Sources, gather, note_round
 from citewell.flows.judge import merged, why_left_out
 from citewell.flows.outside import Outside
 from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling, keep_texts
@@ -48,14 +48,13 @@ from citewell.notes.task import (
     PAGES_A_TOPIC,
     PREVIEW_CHARS,
     NoteChange,
-    NoteLink,
     NoteTask,
     NoteText,
     NoteTopic,
     OfferedPages,
 )
 from citewell.readers.written_sections import HEADING
-from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run, Task
+from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run
 from citewell.runs.run import Failure, Stage, StopReason
 from citewell.search.conversation import prompt_of
 from citewell.search.pack import ResearchPack
@@ -64,7 +63,7 @@ from citewell.search.query import QueryPlan
 from citewell.text.untrusted import web_link
 from citewell.text.urls import host_of
 from citewell.web.credibility import credibility
-from citewell.web.facts import LeftOut, PageFacts, WebUse
+from citewell.web.facts import PageFacts, PaperFacts, WebUse
 
 HITS_A_TOPIC = 8
 # Pages that may be tried for a topic: one that cannot be read gives its place to the next.
@@ -72,7 +71,6 @@ ATTEMPTS = 2 * PAGES_A_TOPIC
 # A model may be asked for topics once, and once more to mend a reply that cannot be read.
 _TOPICS_TRIES = 2
 _TOPIC_SECONDS = 60.0
-_SEARCH_SECONDS = 8.0
 # What goes with a note or its evidence: the rules, and the topics of it.
 _RULE_TOKENS = 1_500
 # How much of a topic the title and snippet of a result must have to be offered unread.
@@ -90,7 +88,6 @@ class TopicProgress:
     asked: str = ""
     plan: QueryPlan | None = None
     pack: ResearchPack | None = None
-    candidates: list[PageCandidate] = field(default_factory=list)
     # Pages that were taken up for it, by their names, in the order in which they count.
     tried: list[str] = field(default_factory=list)
     prepared: PreparedSynthesis | None = None
@@ -110,8 +107,10 @@ class _Note:
         self.run, self.found, self.task = run, found, task
         self.topics: list[TopicProgress] = []
         use = run.request.web
-        self.web = _TopicPages(self, use) if use is not None and use.providers else None
-        if self.web is not None:
+        self.web = Sources(run, found, use or WebUse(), self._next_page, self._refuse, HITS_A_TOPIC, with_copies=True)
+        self.web.most_chars = PAGE_CHARS
+        self.is_read = self.web.use.loops and task.depth == "deep"
+        if self.web.use.providers:
             found.web = self.web.report
         # Whether a model is done without from here on.
         self._no_model = not run.request.models.writes
@@ -167,7 +166,7 @@ class _Note:
 
     def _web_query(self, topic: NoteTopic, chosen: Sequence[NoteTopic], *, by_model: bool) -> str:
         """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""
-        if self.web is None:
+        if not self.web.use.providers:
             return ""
         exact, may = web_query_of(topic, chosen, self.note.title), self.task.web_queries
         if may is None or exact in may:
@@ -215,15 +214,13 @@ class _Note:
         for topic in self.topics:
             self._plan(topic)
         run.enter("retrieve")
-        tasks: list[Task[None]] = [run.spawn(self._retrieve(topic)) for topic in self._live]
-        if self.web is not None:
-            tasks += self.web.begin(self._live)
-        while tasks:
-            await tasks.pop(0)
-            if self.web is not None:
-                tasks += self.web.take_tasks()
-        if self.web is not None:
-            await run.all(*(self.web.add_passages(topic) for topic in self._live if topic.pack is not None))
+        self.web.tasks += [run.spawn(self._retrieve(topic)) for topic in self._live]
+        queries = () if run.is_late else tuple(dict.fromkeys(one.asked for one in self._live if one.asked))
+        if queries:
+            note_round(self.web, 1, 1, queries)
+        pairs = [(provider, query) for provider in self.web.use.providers for query in queries]
+        await gather(self.web, pairs[: self.web.use.max_queries])
+        await run.all(*(self._add_passages(topic) for topic in self._live if topic.pack is not None))
         offers = {one.topic for one in self._offered()}
         for topic in self._live:
             if topic.pack is None:
@@ -382,7 +379,7 @@ class _Note:
             self._end_with_nothing()
         whole = merge_findings(self.findings)
         packs = [one.pack for one in self.topics if one.pack is not None]
-        pages = {page.source_key for page in self.web.pages} if self.web is not None else set()
+        pages = {page.source_key for page in self.web.pages}
         cited = {citation.source_key for citation in whole.verification.citations}
         apart = frozenset({*cited, *pages, *self.note.linked_keys, self.note.source_key or ""})
         related = related_keys(packs, apart)
@@ -398,7 +395,10 @@ class _Note:
                 whole.verification.citations,
                 disagreements_with(self.note, evidence),
                 related,
-                {one.source_key: one.markdown for one in (*links, *self._page_links())},
+                {
+                    **{one.source_key: one.markdown for one in links},
+                    **{page.source_key: _linked(page.title, page.final_url) for page in self.web.pages},
+                },
                 offered={one.topic: one.links for one in offers},
             )
             if not lines:
@@ -447,17 +447,62 @@ class _Note:
 
     # The web in the section
 
-    def _page_links(self) -> tuple[NoteLink, ...]:
-        """How the pages that were read are linked."""
-        pages = self.web.pages if self.web is not None else ()
-        return tuple(NoteLink(page.source_key, _linked(page.title, page.final_url)) for page in pages)
+    def _ordered(self, topic: TopicProgress) -> list[Result]:
+        """The results of a topic, the best of each provider first, each page once."""
+        rank = {name: at for at, name in enumerate(self.web.use.providers)}
+        found = [one for one in self.web.results if one.query == topic.asked]
+        listed = sorted(found, key=lambda one: (one.place, rank.get(one.provider, len(rank))))
+        return list({one.name: one for one in reversed(listed)}.values())[::-1]
+
+    def _next_page(self) -> tuple[Result, None] | None:
+        """The next page of a topic whose searches and reads are in and that has not enough of them.
+
+        Which pages count follows from the order of results, never from which of them came first.
+        """
+        web = self.web
+        for topic in self._live if self.is_read else ():
+            if web.searching[topic.asked]:
+                continue
+            ordered = self._ordered(topic)
+            while not (waited := [name for name in topic.tried if name not in web.read]):
+                room = min(PAGES_A_TOPIC - len(web.pages_of(topic.tried)), ATTEMPTS - len(topic.tried))
+                fresh = [one.name for one in ordered if one.name not in topic.tried][: max(0, room)]
+                if not fresh or web.bytes_left < LEAST_BYTES:
+                    break
+                topic.tried += fresh
+            for one in ordered:
+                if one.name in waited and one.name not in web.reading:
+                    return one, None
+        return None
+
+    def _refuse(self, page: PageFacts, paper: PaperFacts | None) -> str:
+        """A page that gives orders, shows a wall or is not to be believed: nothing of it is used."""
+        return why_left_out(page, credibility(page, paper), self.web.use.credibility_floor)
+
+    async def _add_passages(self, topic: TopicProgress) -> None:
+        """A topic with what its pages say beside what the corpus does."""
+        dated = {page.source_key: page.published for page in self.web.pages_of(topic.tried)}
+        paths = tuple(page.path for page in self.web.pages_of(topic.tried))
+        if not paths or topic.plan is None or topic.pack is None:
+            return
+        ranked = self.run.io(Outside.rank_pages, topic.query, topic.plan, paths)
+        found = await or_none(self.run, ranked, "evaluate", "web_page_failed")
+        rows = [replace(row, dated=dated[row.source_key]) for row in found.evidence] if found else []
+        if found and rows:
+            topic.pack = merged(topic.pack, found, rows, NOTES_A_TOPIC + PAGES_A_TOPIC)
 
     def _offered(self) -> tuple[OfferedPages, ...]:
-        """The results that are offered unread, by topic; none where pages are read."""
-        if self.web is None or self.web.is_read:
-            return ()
-        offers = ((one, tuple(_offers(one, self.web))[:PAGES_A_TOPIC]) for one in self.topics)
-        return tuple(OfferedPages(one.topic, links) for one, links in offers if links)
+        """Results whose title and snippet speak of a topic, none that speaks to programs; none where pages are read."""
+        offers = []
+        for topic in self.topics if not self.is_read else ():
+            wanted, links = content_stems(topic.topic.topic), []
+            for hit in (one.hit for one in self._ordered(topic)):
+                shown = f"{hit.title}\n{hit.snippet}"
+                if len(wanted & content_stems(shown)) >= _OWN * len(wanted) and not injections_in(shown):
+                    links.append(_linked(hit.title, hit.url))
+            if links:
+                offers.append(OfferedPages(topic.topic, tuple(links[:PAGES_A_TOPIC])))
+        return tuple(offers)
 
     # How topics and the run end
 
@@ -491,140 +536,6 @@ class _Note:
 
     def _at_ceiling(self, of_day: str = "") -> None:
         at_ceiling(self.run, self.found, of_day)
-
-
-class _TopicPages(Gather):
-    """What the web adds to the topics: searched by the queries that may be sent, and read where the run is deep.
-
-    Which pages count follows from the order of results, never from which of them came first. Of a page that gives
-    orders nothing is used.
-    """
-
-    def __init__(self, note: _Note, use: WebUse) -> None:
-        super().__init__(note.run, note.found, use)
-        self._topics: list[TopicProgress] = []
-        self.is_read = use.loops and note.task.depth == "deep"
-        # Pages that were asked for, by their names: the page that counts, nothing for one that does not.
-        self._fetched: dict[str, PageFacts | None] = {}
-        self._searching: dict[str, int] = {}
-        self._reading: set[str] = set()
-        self._tasks: list[Task[None]] = []
-
-    def begin(self, topics: list[TopicProgress]) -> list[Task[None]]:
-        """Every topic at every provider, at the same time, as far as the budget of queries goes."""
-        self._topics = topics
-        queries = tuple(dict.fromkeys(one.asked for one in topics if one.asked))
-        if self.run.is_late or not queries:
-            return []
-        pairs = [(provider, query) for provider in self.use.providers for query in queries][: self.use.max_queries]
-        begun, reply_bytes = self.search_bytes(len(pairs))
-        self.loop, self.queries, self.sent = 1, list(queries), begun
-        self.found.queries_tried += queries
-        self.note_round(1, 1, queries)
-        for provider, query in pairs[:begun]:
-            self.reserve(reply_bytes)
-            self._searching[query] = self._searching.get(query, 0) + 1
-            self._tasks.append(self.run.spawn(self._search(provider, query, reply_bytes)))
-        return self.take_tasks()
-
-    def take_tasks(self) -> list[Task[None]]:
-        """What was begun since."""
-        tasks, self._tasks = self._tasks, []
-        return tasks
-
-    async def _search(self, provider: str, query: str, max_bytes: int) -> None:
-        """Results become candidates of every topic that was asked for in these words."""
-        hits = await self.search(provider, query, HITS_A_TOPIC, _SEARCH_SECONDS, max_bytes) or ()
-        self._searching[query] -= 1
-        self.hits += hits
-        for topic in self._topics:
-            if topic.asked == query:
-                topic.candidates += [PageCandidate(hit, provider, place) for place, hit in enumerate(hits)]
-        self._read_more()
-
-    def ordered(self, topic: TopicProgress) -> list[PageCandidate]:
-        """The results of a topic, the best of each provider first, each page once."""
-        rank = {name: at for at, name in enumerate(self.use.providers)}
-        listed = sorted(topic.candidates, key=lambda one: (one.place, rank.get(one.provider, len(rank))))
-        return list({one.name: one for one in reversed(listed)}.values())[::-1]
-
-    def _read_more(self) -> None:
-        """Read for each topic whose searches and reads are in and that has not enough pages."""
-        if not self.is_read or self.run.is_late:
-            return
-        for topic in self._topics:
-            if topic.skipped or self._searching.get(topic.asked) or not topic.candidates:
-                continue
-            for candidate in self._wanted(topic):
-                max_bytes = self.page_bytes()
-                # What there are no bytes for now waits for what is under way; if nothing is, it is not read.
-                if max_bytes and candidate.name not in self._reading:
-                    self._reading.add(candidate.name)
-                    self.reserve(max_bytes)
-                    self._tasks.append(self.run.spawn(self._page(candidate, max_bytes)))
-
-    def _wanted(self, topic: TopicProgress) -> list[PageCandidate]:
-        """What is to be read for a topic; a page that another topic has read is there already."""
-        while not (waited := [name for name in topic.tried if name not in self._fetched]):
-            room = min(PAGES_A_TOPIC - len(self._pages_of(topic)), ATTEMPTS - len(topic.tried))
-            fresh = [one.name for one in self.ordered(topic) if one.name not in topic.tried][: max(0, room)]
-            if not fresh or self.bytes_left < LEAST_BYTES:
-                return []
-            topic.tried += fresh
-        return [one for one in self.ordered(topic) if one.name in waited]
-
-    async def _page(self, candidate: PageCandidate, max_bytes: int) -> None:
-        """A page was read: it counts, unless it gives orders, shows a wall or is not to be believed."""
-        page = await self.read(candidate.hit.url, max_bytes, PAGE_CHARS)
-        self._reading.discard(candidate.name)
-        self._fetched[candidate.name] = None
-        if page is not None:
-            paper = self.paper_of(candidate.hit.url)
-            why = why_left_out(page, credibility(page, paper), self.use.credibility_floor)
-            if all(one.source_key != page.source_key for one in self.pages):
-                self.keep(page, paper)
-                self.left_out += [LeftOut(page.source_key, why)] if why else []
-            if why:
-                # What the page says to programs is not repeated to whoever reads the result.
-                self.turn_away(page.final_url, why.partition(":")[0])
-            else:
-                self._fetched[candidate.name] = page
-        self._read_more()
-
-    def _pages_of(self, topic: TopicProgress) -> list[PageFacts]:
-        """The pages that count for a topic, copies once."""
-        kept: list[PageFacts] = []
-        for name in topic.tried:
-            page = self._fetched.get(name)
-            if page is not None and same_as(page, kept) is None:
-                kept.append(page)
-        return kept
-
-    async def add_passages(self, topic: TopicProgress) -> None:
-        """A topic with what its pages say beside what the corpus does."""
-        pages = self._pages_of(topic)
-        if not pages or topic.plan is None or topic.pack is None:
-            return
-        try:
-            found = await self.run.io(Outside.rank_pages, topic.query, topic.plan, tuple(page.path for page in pages))
-        except Abandoned:
-            return
-        except Failed as failed:
-            self.run.gave_up("evaluate", failed, "web_page_failed")
-            return
-        dated = {page.source_key: page.published for page in pages}
-        rows = [replace(row, dated=dated[row.source_key]) for row in found.evidence if row.source_key in dated]
-        if rows:
-            topic.pack = merged(topic.pack, found, rows, NOTES_A_TOPIC + PAGES_A_TOPIC)
-
-
-def _offers(topic: TopicProgress, web: _TopicPages) -> Iterator[str]:
-    """Results whose title and snippet speak of the topic; none that speaks to programs."""
-    wanted = content_stems(topic.topic.topic)
-    for one in web.ordered(topic):
-        shown = f"{one.hit.title}\n{one.hit.snippet}"
-        if len(wanted & content_stems(shown)) >= _OWN * len(wanted) and not injections_in(shown):
-            yield _linked(one.hit.title, one.hit.url)
 
 
 def _linked(title: str, address: str) -> str:

@@ -18,7 +18,7 @@ from citewell.answer.prompt import faults_of, read_review, repair_request, revie
 from citewell.answer.quote import extract
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.check.verify import pairs_to_judge, verify
-from citewell.flows.found import Findings, ask, fitted, note_asked, note_ceiling, some
+from citewell.flows.found import Findings, ask, fitted, note_asked, note_ceiling, or_none, some, why_not
 from citewell.flows.outside import Outside
 from citewell.models.judge import ClaimPair
 from citewell.models.messages import ChatRequest
@@ -151,10 +151,9 @@ class Writing:
         return await self.form.quote(self.prepared, likeness, readings)
 
     async def _compared(self, question: str, texts: tuple[str, ...]) -> Likeness:
-        try:
-            seen = await self.run.io(Outside.compare, question, texts)
-        except Failed as failed:
-            self.run.gave_up("prepare_synthesis", failed, "semantic_lane_unavailable")
+        compared = self.run.io(Outside.compare, question, texts)
+        seen = await or_none(self.run, compared, "prepare_synthesis", "semantic_lane_unavailable")
+        if seen is None:
             return Likeness()
         if seen.problem:
             self.run.warn("semantic_lane_unavailable")
@@ -166,7 +165,7 @@ class Writing:
         try:
             answers = await run.io(Outside.read_answers, reader, question, texts, seconds)
         except (Failed, Abandoned) as error:
-            run.note("reader_failed", f"passages are chosen without the reader: {_why(error)}", why=_why(error))
+            run.note("reader_failed", f"passages are chosen without the reader: {why_not(error)}", why=why_not(error))
             run.warn("reader_unavailable")
             return Readings()
         count = len(answers)
@@ -334,7 +333,7 @@ class Writing:
         try:
             said = await run.io(Outside.judge_claims, judge, pairs, round(seconds, 3))
         except (Failed, Abandoned) as error:
-            run.note("judge_failed", f"sentences are checked by rules alone: {_why(error)}", why=_why(error))
+            run.note("judge_failed", f"sentences are checked by rules alone: {why_not(error)}", why=why_not(error))
             run.warn("judge_unavailable")
             return dict(found.scores)
         scored = dict(zip(pairs, said, strict=False))
@@ -358,7 +357,7 @@ class Writing:
             doubts, problem, opinions = read_review(reply.text, checked)
             problem = f"its reply could not be read: {problem}" if problem else ""
         except (Failed, Abandoned) as error:
-            doubts, opinions, problem = (), (), _why(error)
+            doubts, opinions, problem = (), (), why_not(error)
         if problem:
             run.note("review_failed", f"went on without a review: {problem}", why=problem)
             run.warn("review_failed")
@@ -386,17 +385,8 @@ def at_ceiling(run: Run, found: Findings, of_day: str = "") -> None:
 async def keep_texts(run: Run, citations: tuple[Citation, ...]) -> None:
     """Keep the texts that are cited for as long as the run exists."""
     texts = tuple(dict.fromkeys((one.source_key, one.span.content_hash) for one in citations))
-    try:
-        missing = await run.io(Outside.keep_texts, texts)
-    except Failed as failed:
-        run.gave_up("persist_trace", failed, "texts_not_kept")
-        return
-    if missing:
+    if await or_none(run, run.io(Outside.keep_texts, texts), "persist_trace", "texts_not_kept"):
         run.warn("source_removed_during_run")
-
-
-def _why(error: Failed | Abandoned) -> str:
-    return error.message if isinstance(error, Failed) else "it was not waited for"
 
 
 def _badness(checked: Verification) -> tuple[bool, float, float]:
