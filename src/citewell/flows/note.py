@@ -41,6 +41,7 @@ from citewell.notes.findings import (
 )
 from citewell.notes.subjects import extract_topics, nearest_query, query_of, web_query_of
 from citewell.notes.task import (
+    ATTEMPTS_A_TOPIC,
     MAX_NOTE_CHARS,
     MAX_TOPICS,
     NOTES_A_TOPIC,
@@ -66,8 +67,6 @@ from citewell.web.credibility import credibility
 from citewell.web.facts import PageFacts, PaperFacts, WebUse
 
 HITS_A_TOPIC = 8
-# Pages that may be tried for a topic: one that cannot be read gives its place to the next.
-ATTEMPTS = 2 * PAGES_A_TOPIC
 # A model may be asked for topics once, and once more to mend a reply that cannot be read.
 _TOPICS_TRIES = 2
 _TOPIC_SECONDS = 60.0
@@ -465,7 +464,7 @@ class _Note:
                 continue
             ordered = self._ordered(topic)
             while not (waited := [name for name in topic.tried if name not in web.read]):
-                room = min(PAGES_A_TOPIC - len(web.pages_of(topic.tried)), ATTEMPTS - len(topic.tried))
+                room = min(PAGES_A_TOPIC - len(web.pages_of(topic.tried)), ATTEMPTS_A_TOPIC - len(topic.tried))
                 fresh = [one.name for one in ordered if one.name not in topic.tried][: max(0, room)]
                 if not fresh or web.bytes_left < LEAST_BYTES:
                     break

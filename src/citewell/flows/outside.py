@@ -21,9 +21,8 @@ import msgspec
 from citewell.answer.evidence import PreparedSynthesis
 from citewell.answer.quote import with_estimate
 from citewell.check.verdict import Citation, Draft, Verification
-from citewell.clock import Clock
 from citewell.errors import CitewellError, NotFound, Unavailable
-from citewell.flows.pages import PageStore
+from citewell.flows.pages import Web
 from citewell.models.judge import AnswerSpans, ClaimPair, Entailment, Entails
 from citewell.models.messages import ChatFailed, ChatModel, ChatPurpose, ChatReply, ChatRequest
 from citewell.models.rerank import Reranker
@@ -48,11 +47,10 @@ from citewell.text.documents import DocumentView
 from citewell.text.secrets import MaskedStream, Masker
 from citewell.text.urls import host_of
 from citewell.web.facts import PageFacts, SearchHit, SentRequest
-from citewell.web.fetch import READERS, MakesText, PageReader
+from citewell.web.fetch import READERS, PageReader
 from citewell.web.fetch import ReadPage as FetchedPage
-from citewell.web.guard import FetchFailed, Guard
-from citewell.web.providers import EnabledProvider
-from citewell.web.search import MAX_BYTES, SiteRules, WebSearcher
+from citewell.web.guard import FetchFailed
+from citewell.web.search import MAX_BYTES, SiteRules
 
 T = TypeVar("T")
 
@@ -84,20 +82,6 @@ _log = logging.getLogger("citewell.runner")
 # Pages fail every day: unless somebody wants to read of it, nothing is printed.
 _web_log = logging.getLogger("citewell.web")
 _web_log.addHandler(logging.NullHandler())
-
-
-@dataclass(frozen=True, slots=True)
-class Web:
-    """What reaches the web under the fetch guard, and where pages are kept."""
-
-    guard: Guard
-    readers: MakesText
-    searcher: WebSearcher
-    providers: Mapping[str, EnabledProvider]
-    pages: Callable[[], PageStore]
-    # Keeps a page for as long as the run exists.
-    keep: Callable[[PageFacts], None]
-    clock: Clock
 
 
 _ASK_STAGES: dict[ChatPurpose, Stage] = {
