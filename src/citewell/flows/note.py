@@ -183,7 +183,7 @@ class _Note:
             )
             request = fitted(run, self.found, wanted)
             if request is None:
-                self._at_ceiling()
+                at_ceiling(self.run, self.found)
                 return None
             note_asked(run, request)
             try:
@@ -194,7 +194,7 @@ class _Note:
             except Failed as failed:
                 if failed.code != DAY_LIMIT:
                     self._fail("plan", failed)
-                self._at_ceiling(failed.message)
+                at_ceiling(self.run, self.found, failed.message)
                 return None
             topics, error = read_topics(reply.text)
             if not error:
@@ -210,8 +210,11 @@ class _Note:
         """The corpus and the web for all topics, at the same time; then a prompt of each topic's evidence."""
         run = self.run
         run.enter("plan")
+        request, use = run.request, run.request.models
+        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
         for topic in self.topics:
-            self._plan(topic)
+            topic.plan = plan_question(prompt_of(topic.query), request.filters, limits, include_topic_brief=False)
+            self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
         run.enter("retrieve")
         self.web.tasks += [run.spawn(self._retrieve(topic)) for topic in self._live]
         queries = () if run.is_late else tuple(dict.fromkeys(one.asked for one in self._live if one.asked))
@@ -228,7 +231,7 @@ class _Note:
                 unread = topic.topic in offers
                 self._skip(topic, "nothing was found but pages that were not read" if unread else "nothing was found")
         run.enter("prepare_synthesis")
-        live, use, request = self._live, run.request.models, run.request
+        live = self._live
         shared = max(2_000, request.max_evidence_chars // len(live)) if self._writes_once and live else None
         for topic in live:
             assert topic.pack is not None
@@ -236,12 +239,6 @@ class _Note:
                 *(topic.pack, shared or request.max_evidence_chars, 0, request.reserves),
                 withhold_secrets=use.writes and use.is_hosted,
             )
-
-    def _plan(self, topic: TopicProgress) -> None:
-        request = self.run.request
-        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
-        topic.plan = plan_question(prompt_of(topic.query), request.filters, limits, include_topic_brief=False)
-        self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
 
     async def _retrieve(self, topic: TopicProgress) -> None:
         """The rows of a topic: never the note itself, and no more than a few."""
@@ -285,7 +282,7 @@ class _Note:
         for topic in self._live:
             if topic.draft is None or topic.prepared is None or topic.plan is None:
                 continue
-            checked = self._verified(topic.query, topic.draft, topic.prepared, topic.plan)
+            checked = verify(topic.query, topic.draft, topic.prepared, topic.plan, 4 * self.run.budget.citations)
             if held(checked):
                 self.findings.append((topic.topic, checked, topic.draft))
             else:
@@ -297,7 +294,7 @@ class _Note:
         prepared = merge_prepared(title, [one.prepared for one in live if one.prepared])
         request = fitted(run, self.found, self._write_request(prepared, live, 2))
         if request is None:
-            self._at_ceiling()
+            at_ceiling(self.run, self.found)
             return False
         draft = await self._drafted(request, prepared)
         if draft is None:
@@ -305,7 +302,8 @@ class _Note:
         plan = live[0].plan
         assert plan is not None
         run.enter("verify")
-        checked = None if draft.refused or not draft.sentences else self._verified(title, draft, prepared, plan)
+        most = 4 * run.budget.citations
+        checked = None if draft.refused or not draft.sentences else verify(title, draft, prepared, plan, most)
         if checked is None or not held(checked):
             why = "nothing speaks of it" if checked is None else "nothing written of it is proven"
             self._note_skipped(title, why)
@@ -325,7 +323,7 @@ class _Note:
             return None
         except Failed as failed:
             if failed.code == DAY_LIMIT:
-                self._at_ceiling(failed.message)
+                at_ceiling(self.run, self.found, failed.message)
                 return None
             if self._writes_once:
                 self._fail("synthesize", failed)
@@ -343,7 +341,7 @@ class _Note:
             request = fitted(run, self.found, self._write_request(topic.prepared, [topic], 1))
             try:
                 if request is None:
-                    self._at_ceiling()
+                    at_ceiling(self.run, self.found)
                 else:
                     draft = await self._drafted(request, topic.prepared)
             except Failed as failed:
@@ -364,9 +362,6 @@ class _Note:
             most=MOST_FINDINGS[self.task.depth],
             hosted=use.is_hosted,
         )
-
-    def _verified(self, query: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> Verification:
-        return verify(query, draft, prepared, plan, 4 * self.run.budget.citations)
 
     # The section
 
@@ -389,8 +384,13 @@ class _Note:
         keys = dict.fromkeys((*(source.source_key for source in found.prepared.sources), *related))
         try:
             links = await run.io(Outside.link_notes, task, tuple(key for key in keys if key not in pages))
+            # Topics for which there are only pages to be offered stand among the others, in the note's order.
+            told = {one.topic: one for one in whole.findings}
+            told |= {one.topic: TopicFindings(one.topic, (), is_quoted=True) for one in offers if one.topic not in told}
+            in_order = tuple(told[one.topic] for one in self.topics if one.topic in told)
+            findings = in_order if offers else whole.findings
             lines = compose_section(
-                self._with_offers(whole.findings, offers),
+                findings,
                 whole.verification.citations,
                 disagreements_with(self.note, evidence),
                 related,
@@ -409,16 +409,6 @@ class _Note:
         if citations := whole.verification.citations:
             await keep_texts(run, citations)
         run.end(run.finishing or ("enough_evidence" if citations or found.prepared.sources else "no_evidence"))
-
-    def _with_offers(
-        self, findings: tuple[TopicFindings, ...], offers: Sequence[OfferedPages]
-    ) -> tuple[TopicFindings, ...]:
-        """The findings, and among them in the note's order the topics for which there are only pages to be offered."""
-        if not offers:
-            return findings
-        told, offered = {one.topic: one for one in findings}, {one.topic for one in offers}
-        topics = [one.topic for one in self.topics if one.topic in told or one.topic in offered]
-        return tuple(told.get(topic) or TopicFindings(topic, (), is_quoted=True) for topic in topics)
 
     def _note_written(self, change: NoteChange, lines: tuple[str, ...] = ()) -> None:
         task, section = self.task, "\n".join((HEADING, "", *lines)) if lines else ""
@@ -532,9 +522,6 @@ class _Note:
 
     def _seconds(self, most: float = 600.0) -> float:
         return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
-
-    def _at_ceiling(self, of_day: str = "") -> None:
-        at_ceiling(self.run, self.found, of_day)
 
 
 def _linked(title: str, address: str) -> str:

@@ -24,7 +24,7 @@ from citewell.answer.evidence import (
     merge_prepared,
     prepare_synthesis,
 )
-from citewell.check.verdict import Draft, Verification
+from citewell.check.verdict import Draft
 from citewell.flows.found import (
     Findings,
     MayAsk,
@@ -473,7 +473,15 @@ class _Report:
         assert self.plan is not None
         run.enter("verify")
         by_model = found.draft is not None and found.draft.written_by == "model"
-        bound = await self._bound(found.verification)
+        # Which retained item each citation stands in.
+        binder, cited = self.task.binder, found.verification.citations
+        if binder in STRATEGY_NAMES["binder"]:
+            bound = BindingReply(*strategy_of("binder", binder).bind(cited, self._retained))
+        else:
+            try:
+                bound = await run.io(Outside.bind, binder, cited, self._retained)
+            except Failed as failed:
+                self._fail("verify", failed)
         composed = compose_report(
             *(found.verification, self.plan, self.types, bound.citations, bound.unresolved), by_model=by_model
         )
@@ -497,16 +505,6 @@ class _Report:
         text = unresolved[0] if unresolved else f"{claims} claims, {citations} citations, all resolved"
         self.run.note("report_bound", text, claims=claims, citations=citations, unresolved=unresolved)
 
-    async def _bound(self, checked: Verification) -> BindingReply:
-        """Which retained item each citation stands in."""
-        binder = self.task.binder
-        if binder in STRATEGY_NAMES["binder"]:
-            return BindingReply(*strategy_of("binder", binder).bind(checked.citations, self._retained))
-        try:
-            return await self.run.io(Outside.bind, binder, checked.citations, self._retained)
-        except Failed as failed:
-            self._fail("verify", failed)
-
     def record(self) -> ReportRecord:
         """Everything that was gathered and came of it."""
         task = self.task
@@ -521,7 +519,13 @@ class _Report:
             brief=task.brief,
             created_by=task.created_by,
             plan=self.plan,
-            items=tuple(_kept(item) for item in self.items),
+            # What ranked an item says nothing to who reads the report.
+            items=tuple(
+                replace(
+                    one, row=replace(one.row, signals=(), sections=(), matched_terms=(), missing_terms=(), lanes=())
+                )
+                for one in self.items
+            ),
             duplicates=self.duplicates,
             credibility=self.credibility,
             retained=retained,
@@ -553,9 +557,3 @@ class _Report:
 
     def _seconds(self, most: float = 600.0) -> float:
         return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
-
-
-def _kept(item: ReportItem) -> ReportItem:
-    """An item as a record keeps it: what ranked it says nothing to who reads the report."""
-    row = replace(item.row, signals=(), sections=(), matched_terms=(), missing_terms=(), lanes=())
-    return replace(item, row=row)

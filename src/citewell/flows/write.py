@@ -35,6 +35,7 @@ JUDGE_SECONDS = 12.0
 # The same for a reader over the passages of a question; then they are chosen without it.
 READER_SECONDS = 6.0
 _LEAST_REPAIR_SECONDS = 5.0
+_EMPTY = ("empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
 # The problem of a call that the ceiling for all runs of a day has no room for.
 DAY_LIMIT = "day_limit"
 
@@ -228,7 +229,7 @@ class Writing:
         draft = self.form.read(reply.text, self.prepared, request.purpose == "repair", is_cut)
         self._show(draft)
         if not draft.problems and not draft.sentences and is_first:
-            self._give_up_empty()
+            self._give_up(*_EMPTY)
         return reply.text, draft
 
     async def _repair(self, first: ChatRequest, written: str, draft: Draft, checked: Verification | None) -> None:
@@ -241,7 +242,7 @@ class Writing:
         if request is None:
             if checked is None:
                 if draft.written_by == "model" and not draft.sentences:
-                    self._give_up_empty()
+                    self._give_up(*_EMPTY)
                 await self._check(draft)
             return
         found.spend = replace(found.spend, repairs=found.spend.repairs + 1)
@@ -254,7 +255,7 @@ class Writing:
         if again is not None:
             second = again[1]
             if not second.sentences and checked is None:
-                self._give_up_empty()
+                self._give_up(*_EMPTY)
             if second.sentences:
                 better = await self._check(second)
                 if checked is None or better is None or _badness(better) <= _badness(checked):
@@ -281,9 +282,6 @@ class Writing:
         if is_first and not self.run.is_hurried:
             self.run.finishing = "timeout_exceeded"
             self.run.warn("model_timeout")
-
-    def _give_up_empty(self) -> NoReturn:
-        self._give_up("empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
 
     def _give_up(self, code: str, message: str, fix: str) -> NoReturn:
         reason: StopReason = "synthesis_unavailable" if code in UNAVAILABLE else "synthesis_failed"
