@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from citewell.answer.draft import read_answer
-from citewell.answer.evidence import PreparedSynthesis, merge_packs, merge_prepared, prepare_synthesis
+from citewell.answer.evidence import PreparedSynthesis, merge_packs, merge_prepared
 from citewell.answer.passages import injections_in
 from citewell.check.tokens import content_stems
 from citewell.check.verdict import Draft, Verification
@@ -22,8 +22,16 @@ from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note
 from citewell.flows.gather import LEAST_BYTES, Result, Sources, gather, note_round
 from citewell.flows.judge import merged, why_left_out
 from citewell.flows.outside import Outside
-from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling, keep_texts
-from citewell.models.messages import ChatRequest, Usage, estimate_tokens
+from citewell.flows.write import (
+    DAY_LIMIT,
+    UNAVAILABLE,
+    at_ceiling,
+    keep_texts,
+    may_be_asked,
+    packed_each,
+    seconds_to_write,
+)
+from citewell.models.messages import Usage, estimate_tokens
 from citewell.notes.findings import (
     MOST_FINDINGS,
     TOPICS_TOKENS,
@@ -55,7 +63,7 @@ from citewell.notes.task import (
     OfferedPages,
 )
 from citewell.readers.written_sections import HEADING
-from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run
+from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, Stage, StopReason
 from citewell.search.conversation import prompt_of
 from citewell.search.pack import ResearchPack
@@ -72,6 +80,7 @@ _TOPICS_TRIES = 2
 _TOPIC_SECONDS = 60.0
 # What goes with a note or its evidence: the rules, and the topics of it.
 _RULE_TOKENS = 1_500
+_SILENT, _UNPROVEN = "nothing speaks of it", "nothing written of it is proven"
 # How much of a topic the title and snippet of a result must have to be offered unread.
 _OWN = 0.6
 
@@ -83,15 +92,14 @@ class TopicProgress:
     topic: NoteTopic
     query: str
     number: int
+    plan: QueryPlan
     # What the web is asked for it; empty: nothing.
     asked: str = ""
-    plan: QueryPlan | None = None
     pack: ResearchPack | None = None
     # Pages that were taken up for it, by their names, in the order in which they count.
     tried: list[str] = field(default_factory=list)
     prepared: PreparedSynthesis | None = None
     draft: Draft | None = None
-    verification: Verification | None = None
     skipped: str = ""
 
 
@@ -156,10 +164,12 @@ class _Note:
         title = self.note.title
         queries = {query_of(topic, title): topic for topic in named[:MAX_TOPICS]}
         chosen = tuple(queries.values())
-        self.topics = [
-            TopicProgress(topic, query, number, self._web_query(topic, chosen, by_model=by_model))
-            for number, (query, topic) in enumerate(queries.items(), start=1)
-        ]
+        request = self.run.request
+        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
+        for number, (query, topic) in enumerate(queries.items(), start=1):
+            plan = plan_question(prompt_of(query), request.filters, limits, include_topic_brief=False)
+            asked = self._web_query(topic, chosen, by_model=by_model)
+            self.topics.append(TopicProgress(topic, query, number, plan, asked))
         text = f"{some(len(chosen), 'topic')}: {' | '.join(one.topic for one in chosen)}"
         self.run.note("topics_chosen", text, topics=chosen, chosen_by="model" if by_model else "engine")
 
@@ -178,7 +188,7 @@ class _Note:
             if self._no_model or run.is_hurried:
                 return None
             wanted = topics_request(
-                *(self.note, self.task.focus, use.writer, self._seconds(_TOPIC_SECONDS), unreadable),
+                *(self.note, self.task.focus, use.writer, seconds_to_write(run, _TOPIC_SECONDS), unreadable),
                 hosted=use.is_hosted,
             )
             request = fitted(run, self.found, wanted)
@@ -210,10 +220,7 @@ class _Note:
         """The corpus and the web for all topics, at the same time; then a prompt of each topic's evidence."""
         run = self.run
         run.enter("plan")
-        request, use = run.request, run.request.models
-        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
         for topic in self.topics:
-            topic.plan = plan_question(prompt_of(topic.query), request.filters, limits, include_topic_brief=False)
             self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
         run.enter("retrieve")
         self.web.tasks += [run.spawn(self._retrieve(topic)) for topic in self._live]
@@ -231,18 +238,13 @@ class _Note:
                 unread = topic.topic in offers
                 self._skip(topic, "nothing was found but pages that were not read" if unread else "nothing was found")
         run.enter("prepare_synthesis")
-        live = self._live
-        shared = max(2_000, request.max_evidence_chars // len(live)) if self._writes_once and live else None
-        for topic in live:
-            assert topic.pack is not None
-            topic.prepared = prepare_synthesis(
-                *(topic.pack, shared or request.max_evidence_chars, 0, request.reserves),
-                withhold_secrets=use.writes and use.is_hosted,
-            )
+        live = [(topic, topic.pack) for topic in self._live if topic.pack is not None]
+        parts = packed_each(run, [pack for _, pack in live], 2_000, is_shared=self._writes_once)
+        for (topic, _), part in zip(live, parts, strict=True):
+            topic.prepared = part
 
     async def _retrieve(self, topic: TopicProgress) -> None:
         """The rows of a topic: never the note itself, and no more than a few."""
-        assert topic.plan is not None
         try:
             pack = await retrieve(self.run, self.found, topic.query, topic.plan)
         except Abandoned:
@@ -261,9 +263,7 @@ class _Note:
 
     @property
     def _model_writes(self) -> bool:
-        run = self.run
-        over = run.is_hurried or "writing" in run.over or run.finishing == "cost_limit_reached"
-        return not self._no_model and not over
+        return not self._no_model and may_be_asked(self.run) and self.run.finishing != "cost_limit_reached"
 
     @property
     def _writes_once(self) -> bool:
@@ -271,50 +271,59 @@ class _Note:
         return self._model_writes and self.task.depth == "shallow"
 
     async def _write(self) -> None:
-        """What is said of each topic, every sentence verified."""
-        live = self._live
+        """What is said of each topic, every sentence verified; where no model writes, passages are quoted."""
+        run, title, most = self.run, self.note.title, 4 * self.run.budget.citations
         self.findings: list[tuple[NoteTopic, Verification, Draft]] = []
-        if live and self._writes_once and await self._write_whole(live):
-            return
-        if live:
-            await self.run.all(*(self._write_topic(topic) for topic in live if topic.draft is None))
-        self.run.enter("verify")
-        for topic in self._live:
-            if topic.draft is None or topic.prepared is None or topic.plan is None:
+        live = [(topic, topic.prepared) for topic in self._live if topic.prepared is not None]
+        if live and self._writes_once:
+            prepared = merge_prepared(title, [part for _, part in live])
+            draft = await self._drafted([topic for topic, _ in live], prepared, 2)
+            if draft is not None:
+                run.enter("verify")
+                is_empty = draft.refused or not draft.sentences
+                checked = None if is_empty else verify(title, draft, prepared, live[0][0].plan, most)
+                if checked is None or not held(checked):
+                    self._note_skipped(title, _SILENT if checked is None else _UNPROVEN)
+                else:
+                    parts = by_topic(checked, [one.topic for one in self.topics])
+                    self.findings = [(topic, part, draft) for topic, part in parts]
+                return
+        await run.all(*(self._write_topic(topic, prepared) for topic, prepared in live))
+        run.enter("verify")
+        for topic, prepared in live:
+            if topic.draft is None or topic.skipped:
                 continue
-            checked = verify(topic.query, topic.draft, topic.prepared, topic.plan, 4 * self.run.budget.citations)
+            checked = verify(topic.query, topic.draft, prepared, topic.plan, most)
             if held(checked):
                 self.findings.append((topic.topic, checked, topic.draft))
             else:
-                self._skip(topic, "nothing written of it is proven")
+                self._skip(topic, _UNPROVEN)
 
-    async def _write_whole(self, live: list[TopicProgress]) -> bool:
-        """One call for all topics, from all of their evidence; False where each is to be quoted instead."""
-        run, title = self.run, self.note.title
-        prepared = merge_prepared(title, [one.prepared for one in live if one.prepared])
-        request = fitted(run, self.found, self._write_request(prepared, live, 2))
+    async def _write_topic(self, topic: TopicProgress, prepared: PreparedSynthesis) -> None:
+        try:
+            topic.draft = await self._drafted([topic], prepared, 1) if self._model_writes else None
+        except Failed as failed:
+            self._lose(topic, "synthesize", failed)
+            return
+        if topic.draft is None:
+            self.run.enter("synthesize")
+            topic.draft = find_passages(topic.topic, prepared, topic.plan, self.task.depth, self.note)
+        if topic.draft.refused or not topic.draft.sentences:
+            self._skip(topic, _SILENT)
+
+    async def _drafted(self, topics: Sequence[TopicProgress], prepared: PreparedSynthesis, size: int) -> Draft | None:
+        """What a model writes; None where it is not waited for, or a ceiling has no room for it. Raises Failed."""
+        run, use = self.run, self.run.request.models
+        numbered, most = [(one.number, one.topic) for one in topics], size * use.max_output_tokens
+        wanted = write_request(
+            *(self.note, numbered, prepared, use.writer, most, seconds_to_write(run)),
+            most=MOST_FINDINGS[self.task.depth],
+            hosted=use.is_hosted,
+        )
+        request = fitted(run, self.found, wanted)
         if request is None:
-            at_ceiling(self.run, self.found)
-            return False
-        draft = await self._drafted(request, prepared)
-        if draft is None:
-            return False
-        plan = live[0].plan
-        assert plan is not None
-        run.enter("verify")
-        most = 4 * run.budget.citations
-        checked = None if draft.refused or not draft.sentences else verify(title, draft, prepared, plan, most)
-        if checked is None or not held(checked):
-            why = "nothing speaks of it" if checked is None else "nothing written of it is proven"
-            self._note_skipped(title, why)
-            return True
-        topics = [one.topic for one in self.topics]
-        self.findings = [(topic, part, draft) for topic, part in by_topic(checked, topics)]
-        return True
-
-    async def _drafted(self, request: ChatRequest, prepared: PreparedSynthesis) -> Draft | None:
-        """What a model writes; None where it is not waited for, or the day has no room for it. Raises Failed."""
-        run = self.run
+            at_ceiling(run, self.found)
+            return None
         note_asked(run, request)
         try:
             reply = await ask(run, self.found, request)
@@ -323,45 +332,13 @@ class _Note:
             return None
         except Failed as failed:
             if failed.code == DAY_LIMIT:
-                at_ceiling(self.run, self.found, failed.message)
+                at_ceiling(run, self.found, failed.message)
                 return None
             if self._writes_once:
                 self._fail("synthesize", failed)
             raise
         run.enter("synthesize")
         return read_answer(reply.text, prepared, is_repair=False, is_cut=reply.finish == "length")
-
-    async def _write_topic(self, topic: TopicProgress) -> None:
-        """One call for a topic, as far as the ceiling reaches; else its passages are quoted."""
-        run = self.run
-        assert topic.prepared is not None
-        assert topic.plan is not None
-        draft: Draft | None = None
-        if self._model_writes:
-            request = fitted(run, self.found, self._write_request(topic.prepared, [topic], 1))
-            try:
-                if request is None:
-                    at_ceiling(self.run, self.found)
-                else:
-                    draft = await self._drafted(request, topic.prepared)
-            except Failed as failed:
-                self._lose(topic, "synthesize", failed)
-                return
-        if draft is None:
-            run.enter("synthesize")
-            draft = find_passages(topic.topic, topic.prepared, topic.plan, self.task.depth, self.note)
-        topic.draft = draft
-        if draft.refused or not draft.sentences:
-            self._skip(topic, "nothing speaks of it")
-
-    def _write_request(self, prepared: PreparedSynthesis, topics: Sequence[TopicProgress], size: int) -> ChatRequest:
-        use = self.run.request.models
-        numbered = [(one.number, one.topic) for one in topics]
-        return write_request(
-            *(self.note, numbered, prepared, use.writer, size * use.max_output_tokens, self._seconds()),
-            most=MOST_FINDINGS[self.task.depth],
-            hosted=use.is_hosted,
-        )
 
     # The section
 
@@ -380,7 +357,7 @@ class _Note:
         evidence = [one.prepared for one in self.topics if one.prepared is not None]
         found.pack, found.prepared = merge_packs(packs), merge_prepared(self.note.title, evidence)
         found.draft, found.verification = whole.draft, whole.verification
-        found.plan = next((one.plan for one in self.topics if one.plan is not None), None)
+        found.plan = self.topics[0].plan if self.topics else None
         keys = dict.fromkeys((*(source.source_key for source in found.prepared.sources), *related))
         try:
             links = await run.io(Outside.link_notes, task, tuple(key for key in keys if key not in pages))
@@ -472,7 +449,7 @@ class _Note:
         """A topic with what its pages say beside what the corpus does."""
         dated = {page.source_key: page.published for page in self.web.pages_of(topic.tried)}
         paths = tuple(page.path for page in self.web.pages_of(topic.tried))
-        if not paths or topic.plan is None or topic.pack is None:
+        if not paths or topic.pack is None:
             return
         ranked = self.run.io(Outside.rank_pages, topic.query, topic.plan, paths)
         found = await or_none(self.run, ranked, "evaluate", "web_page_failed")
@@ -519,9 +496,6 @@ class _Note:
         """What serves all topics failed: the run is over, and the note as it was."""
         reason: StopReason = "synthesis_unavailable" if failure.code in UNAVAILABLE else "synthesis_failed"
         self.run.end(reason, failure)
-
-    def _seconds(self, most: float = 600.0) -> float:
-        return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
 
 
 def _linked(title: str, address: str) -> str:

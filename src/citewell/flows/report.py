@@ -22,7 +22,6 @@ from citewell.answer.evidence import (
     Readings,
     merge_packs,
     merge_prepared,
-    prepare_synthesis,
 )
 from citewell.check.verdict import Draft
 from citewell.flows.found import (
@@ -41,7 +40,15 @@ from citewell.flows.found import (
 from citewell.flows.gather import ATTEMPTS_A_READ, Result, Sources, gather, keep_snippets
 from citewell.flows.local import note_found
 from citewell.flows.outside import BindingReply, Outside
-from citewell.flows.write import Writing, WritingForm, drafted_by, stop_reason
+from citewell.flows.write import (
+    Writing,
+    WritingForm,
+    drafted_by,
+    may_be_asked,
+    packed_each,
+    seconds_to_write,
+    stop_reason,
+)
 from citewell.models.messages import ChatRequest, Usage, estimate_tokens
 from citewell.reports.brief import (
     STRATEGY_NAMES,
@@ -69,7 +76,7 @@ from citewell.reports.strategies import (
 )
 from citewell.reports.subqueries import PLAN_TOKENS, LlmQueryPlanner, topics_of
 from citewell.reports.writing import compose_report, count, knowledge_items, page_items, read_report, report_request
-from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run
+from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, Stage
 from citewell.search.conversation import prompt_of
 from citewell.search.pack import ResearchPack
@@ -202,7 +209,7 @@ class _Report:
         for _ in range(_PLAN_TRIES):
             if self.run.is_hurried:
                 return None
-            seconds = self._seconds(min(_PLAN_SECONDS, use.planner_seconds))
+            seconds = seconds_to_write(run, min(_PLAN_SECONDS, use.planner_seconds))
             request = fitted(run, self.found, LlmQueryPlanner().request(task.brief, use.planner, seconds, unreadable))
             if request is None:
                 note_ceiling(run, self.found)
@@ -388,7 +395,9 @@ class _Report:
         doubtful = triage.to_ask(outside, self.credibility, floor)
         if not doubtful or not use.writes or run.is_late:
             return
-        request = fitted(run, self.found, triage.request(tuple(doubtful), use.writer, self._seconds(_TRIAGE_SECONDS)))
+        request = fitted(
+            run, self.found, triage.request(tuple(doubtful), use.writer, seconds_to_write(run, _TRIAGE_SECONDS))
+        )
         if request is None:
             return
         note_asked(run, request)
@@ -420,14 +429,12 @@ class _Report:
         """All evidence is ready: a model writes, or passages are quoted; whether what is written stands."""
         run, found, request, use = self.run, self.found, self.run.request, self.run.request.models
         run.enter("prepare_synthesis")
-        chars = max(_LEAST_CHARS, request.max_evidence_chars // len(live)) if self._model_writes else None
+        by_model = use.writes and may_be_asked(run) and not self.task.own("synthesizer")
         packs = [self._pack(one) for one in live]
-        for one, pack in zip(live, packs, strict=True):
-            one.prepared = prepare_synthesis(
-                *(pack, chars or request.max_evidence_chars, 0, request.reserves),
-                withhold_secrets=use.writes and use.is_hosted,
-            )
-        prepared = merge_prepared(request.question, [one.prepared for one in live if one.prepared])
+        parts = packed_each(run, packs, _LEAST_CHARS, is_shared=by_model)
+        for one, part in zip(live, parts, strict=True):
+            one.prepared = part
+        prepared = merge_prepared(request.question, parts)
         found.pack, found.plan = merge_packs(packs), self.work[0].plan
         form = WritingForm(
             self._request, self._read, self._quote, self.task.own("synthesizer"), self.task.own("verifier")
@@ -439,12 +446,6 @@ class _Report:
         base = work.pack or work.pages or next(one.pack for one in self.work if one.pack is not None)
         rows = tuple(item.row for item in self._of_query(work.index))
         return replace(base, evidence=rows, exact_tag_evidence=(), next_steps=())
-
-    @property
-    def _model_writes(self) -> bool:
-        run = self.run
-        over = run.is_hurried or "writing" in run.over or run.seconds_left <= ANSWER_GRACE_SECONDS
-        return run.request.models.writes and not over and not self.task.own("synthesizer")
 
     def _request(self, prepared: PreparedSynthesis, seconds: float) -> ChatRequest:
         assert self.plan is not None
@@ -554,6 +555,3 @@ class _Report:
     def _stop(self, failure: Failure) -> NoReturn:
         self.error = failure.message
         self.run.end("synthesis_failed", failure)
-
-    def _seconds(self, most: float = 600.0) -> float:
-        return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)

@@ -6,7 +6,7 @@ time that runs out and a ceiling that is reached leave a quoted answer, marked i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -26,6 +26,7 @@ from citewell.reports.brief import SubQuestion
 from citewell.reports.quotes import QuotedQuery
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, STAGE_TIMEOUT, Abandoned, Failed, Run
 from citewell.runs.run import Failure, StopReason
+from citewell.search.pack import ResearchPack
 from citewell.search.query import QueryPlan
 
 IN_SECTIONS = ("deep",)
@@ -92,15 +93,35 @@ async def answer(run: Run, found: Findings, form: WritingForm | None = None) -> 
     run.enter("prepare_synthesis")
     # The rules a model gets beside the evidence come out of the same budget.
     taken = len(rules(in_sections=request.profile in IN_SECTIONS)) if use.writes else 0
-    prepared = prepare_synthesis(
-        *(found.pack, request.max_evidence_chars, taken, request.reserves),
-        withhold_secrets=use.writes and use.is_hosted,
-    )
+    prepared = packed(run, found.pack, request.max_evidence_chars, taken)
     # What is to be compared is what is to be read.
     by_meaning = not use.writes and (request.semantic == "on" or bool(request.reader))
     texts = texts_to_compare(prepared, found.pack.query_plan) if by_meaning else ()
     await Writing(run, found, form, prepared, found.plan or found.pack.query_plan).stands(texts)
     run.end(stop_reason(run, found))
+
+
+def packed(run: Run, pack: ResearchPack, chars: int, taken: int = 0) -> PreparedSynthesis:
+    """Evidence as it is written from; a hosted model is shown no secrets."""
+    use = run.request.models
+    return prepare_synthesis(pack, chars, taken, run.request.reserves, withhold_secrets=use.writes and use.is_hosted)
+
+
+def packed_each(run: Run, packs: Sequence[ResearchPack], least: int, *, is_shared: bool) -> list[PreparedSynthesis]:
+    """The same of several parts, which share the budget where all go to a model at once."""
+    most = run.request.max_evidence_chars
+    chars = max(least, most // len(packs)) if is_shared and packs else most
+    return [packed(run, pack, chars) for pack in packs]
+
+
+def may_be_asked(run: Run) -> bool:
+    """Whether there is time for a model to write."""
+    return not run.is_hurried and "writing" not in run.over and run.seconds_left > ANSWER_GRACE_SECONDS
+
+
+def seconds_to_write(run: Run, most: float = 600.0) -> float:
+    """How long a model may take, so that what it leaves out can still be quoted."""
+    return round(max(min(most, run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
 
 
 class Writing:
@@ -125,8 +146,7 @@ class Writing:
         run, found = self.run, self.found
         # No evidence, no model call; and none once the time for it is over.
         nothing = not self.prepared.sources or (found.judgements and found.judgements[-1].verdict == "no_evidence")
-        has_time = not run.is_hurried and "writing" not in run.over and run.seconds_left > ANSWER_GRACE_SECONDS
-        if run.request.models.writes and not self.form.synthesizer and not nothing and has_time:
+        if run.request.models.writes and not self.form.synthesizer and not nothing and may_be_asked(run):
             await self._write()
         else:
             await self._check(await self._quoted(texts))
