@@ -205,12 +205,12 @@ async def keep_snippets(web: Sources, hits: Sequence[SearchHit]) -> None:
     """What providers show of pages that could not be read, or may not be, is kept in their place; a warning says so."""
     web.run.warn("web_snippets_only")
     for page in await web.run.io(Outside.keep_snippets, tuple(hits)):
-        found = next(one for one in web.results if one.hit.url == page.url)
-        web.read[found.name] = page
         web.pages.append(page)
         web.found.saw(page.source_key)
-        if (paper := _paper_of(web, found.name)) is not None:
-            web.papers[page.source_key] = paper
+        for name in {one.name: None for one in web.results if one.hit.url == page.url}:
+            web.read[name] = page
+            if (paper := _paper_of(web, name)) is not None:
+                web.papers[page.source_key] = paper
 
 
 async def _search(web: Sources, provider: str, query: str, max_bytes: int) -> None:

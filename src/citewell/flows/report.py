@@ -149,7 +149,11 @@ class _Report:
         run, found = self.run, self.found
         self._estimate_cost()
         self.plan = await self._planned()
-        self._plan_searches(self.plan)
+        limits = replace(run.request.limits, limit=ROWS_A_QUERY, include_related=False)
+        for one in self.plan.sub_queries:
+            searches = plan_question(prompt_of(one.query), run.request.filters, limits, include_topic_brief=False)
+            found.queries_tried += [variant.query for variant in searches.query_variants]
+            self.work.append(SubQueryProgress(one, searches))
         await self._gather()
         await self._weigh()
         live = [one for one in self.work if self._of_query(one.index)]
@@ -237,14 +241,6 @@ class _Report:
         self.run.note("planner_failed", f"planned without the model: {why[:300]}", error=why[:300])
         self.run.warn("planner_failed_deterministic_used")
 
-    def _plan_searches(self, plan: ReportPlan) -> None:
-        request = self.run.request
-        limits = replace(request.limits, limit=ROWS_A_QUERY, include_related=False)
-        for one in plan.sub_queries:
-            searches = plan_question(prompt_of(one.query), request.filters, limits, include_topic_brief=False)
-            self.found.queries_tried += [variant.query for variant in searches.query_variants]
-            self.work.append(SubQueryProgress(one, searches))
-
     # Gathering
 
     async def _gather(self) -> None:
@@ -313,15 +309,15 @@ class _Report:
         for family in dict.fromkeys(family_of[one.provider] for one in web.results):
             found = [one for one in web.results if family_of[one.provider] == family]
             hits = [one.hit for one in found if one.hit.snippet][:_MOST_SNIPPETS]
-            if not hits or web.pages_of(one.name for one in found) or self.run.is_late:
+            if not hits or any(web.read.get(one.name) for one in found) or self.run.is_late:
                 continue
             await or_none(self.run, keep_snippets(web, hits), "read", "web_loop_failed")
 
     async def _rank(self, work: SubQueryProgress) -> None:
         """The passages of the pages that were read for a sub-query."""
         web = self.web
-        names = {one.name for one in web.results if one.query == work.asked}
-        keys = {page.source_key for page in web.pages_of(names)}
+        found = [web.read.get(one.name) for one in web.results if one.query == work.asked]
+        keys = {page.source_key for page in found if page is not None}
         paths = tuple(page.path for page in web.pages if page.source_key in keys)
         if not paths:
             return
@@ -486,25 +482,15 @@ class _Report:
         composed = compose_report(
             *(found.verification, self.plan, self.types, bound.citations, bound.unresolved), by_model=by_model
         )
-        if composed.report is None:
-            self._note_bound(0, 0, composed.unresolved)
-            self._stop(
-                Failure(
-                    *(
-                        "verify",
-                        "unresolved_citations",
-                        f"The report does not hold: {'; '.join(composed.unresolved[:3])}.",
-                    ),
-                    fix="What was gathered is kept with the run; ask for a fresh attempt, or with another model.",
-                )
-            )
-        self.report = composed.report
-        self._note_bound(len(composed.report.claims), len(composed.report.citations))
+        self.report, bad = composed.report, composed.unresolved if composed.report is None else ()
+        claims, citations = (len(self.report.claims), len(self.report.citations)) if self.report else (0, 0)
+        text = bad[0] if bad else f"{claims} claims, {citations} citations, all resolved"
+        run.note("report_bound", text, claims=claims, citations=citations, unresolved=bad)
+        if self.report is None:
+            message = f"The report does not hold: {'; '.join(bad[:3])}."
+            fix = "What was gathered is kept with the run; ask for a fresh attempt, or with another model."
+            self._stop(Failure("verify", "unresolved_citations", message, fix))
         run.finishing = run.finishing or "enough_evidence"
-
-    def _note_bound(self, claims: int, citations: int, unresolved: tuple[str, ...] = ()) -> None:
-        text = unresolved[0] if unresolved else f"{claims} claims, {citations} citations, all resolved"
-        self.run.note("report_bound", text, claims=claims, citations=citations, unresolved=unresolved)
 
     def record(self) -> ReportRecord:
         """Everything that was gathered and came of it."""
