@@ -331,7 +331,7 @@ def result_of(run: Run, found: Findings, tool_version: str = __version__) -> Run
         profile=run.request.profile,
         answer_status=status,
         answer_warnings=_warnings(run, found, status),
-        answer=_answer(run, found, shown),
+        answer="\n".join(map(_line, shown.sentences)).strip("\n") if shown else "",
         truncation=found.prepared.truncation if found.prepared else Truncation(run.request.max_evidence_chars, 0),
         citations=shown.citations if shown else (),
         sentences=shown.sentences if shown else (),
@@ -474,35 +474,23 @@ def _warnings(run: Run, found: Findings, status: AnswerStatus) -> tuple[str, ...
     return tuple(dict.fromkeys(said))
 
 
-def _answer(run: Run, found: Findings, shown: Verification | None) -> str:
-    if shown is None:
-        return ""
-    return "\n".join(_line(sentence) for sentence in shown.sentences).strip("\n")
-
-
 def _line(sentence: CheckedSentence) -> str:
-    if is_row(sentence.text):
-        return _table_line(sentence)
+    """A sentence with its marks and its verdict; a row of a table has them in its last cell, a header has its rule."""
+    text, is_cell = sentence.text, is_row(sentence.text)
+    unproven, false = sentence.verdict == "unsupported", sentence.verdict == "contradicted"
+    if sentence.kind == "heading" and is_cell:
+        return f"\n{text}\n{rule_under(text)}"
     if sentence.kind == "heading":
-        flag = {"unsupported": " (not proven)", "contradicted": " (taken back)"}.get(sentence.verdict, "")
-        return f"\n## {sentence.text}{flag}\n"
-    marks = "".join(f" [{n}]" for n in sentence.citations)
-    if sentence.verdict == "contradicted":
-        return f"~~{sentence.text}~~{marks} (taken back: {sentence.reason or 'its source says otherwise'})"
-    flag = " (not proven by its quote)" if sentence.verdict == "unsupported" else ""
-    return f"{sentence.text}{marks}{flag}"
-
-
-def _table_line(sentence: CheckedSentence) -> str:
-    """A header with its rule, or a row with its marks and its verdict in the last cell."""
-    if sentence.kind == "heading":
-        return f"\n{sentence.text}\n{rule_under(sentence.text)}"
+        return f"\n## {text}{' (not proven)' if unproven else ' (taken back)' if false else ''}\n"
     marks = " ".join(f"[{n}]" for n in sentence.citations)
-    if sentence.verdict == "contradicted":
-        reason = (sentence.reason or "its source says otherwise").replace("|", "¦")
-        return with_note(struck(sentence.text), f"{marks} (taken back: {reason})")
-    flag = " (not proven by its quote)" if sentence.verdict == "unsupported" else ""
-    return with_note(sentence.text, f"{marks}{flag}")
+    reason = sentence.reason or "its source says otherwise"
+    if is_cell and false:
+        return with_note(struck(text), f"{marks} (taken back: {reason.replace('|', '¦')})")
+    flag = " (not proven by its quote)" if unproven else ""
+    if is_cell:
+        return with_note(text, f"{marks}{flag}")
+    marks = f" {marks}" if marks else ""
+    return f"~~{text}~~{marks} (taken back: {reason})" if false else f"{text}{marks}{flag}"
 
 
 def metrics_of(run: Run, found: Findings) -> RunMetrics:
