@@ -25,7 +25,7 @@ from tables import Part, Ratio
 from citewell.engine import Citewell
 from citewell.errors import CitewellError
 from citewell.flows.judge import merge_inspection
-from citewell.flows.profiles import PROFILES
+from citewell.flows.play import PROFILES
 from citewell.models.embeddings import Embedder
 from citewell.parts import SystemClock
 from citewell.search.lanes import encode_corpus

@@ -80,7 +80,7 @@ class OptionProfile(msgspec.Struct, frozen=True):
     use_model_planner: bool
 
 
-# The one table; the docs are made from it. A run takes its rows from its profile (`flows/profiles.py`).
+# The one table; the docs are made from it. A run takes its rows from its profile (`flows/play.py`).
 OPTION_PROFILES: dict[ProfileName, OptionProfile] = {
     "cli": OptionProfile(
         limit=8, include_related=False, related_limit=2, max_chars_per_doc=700, use_model_planner=False

@@ -221,7 +221,7 @@ class Citewell(Parts):
     ) -> RunRequest:
         """What a run is to do: what is asked, checked, masked, and with the settings in force, before it starts."""
         from citewell.answer.evidence import EvidenceReserves
-        from citewell.flows.profiles import PROFILES
+        from citewell.flows.play import PROFILES
         from citewell.limits import model_use, web_use
         from citewell.models.endpoints import EXTRACTIVE
         from citewell.runs.run import RunRequest

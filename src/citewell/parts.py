@@ -23,8 +23,8 @@ from citewell.settings import Settings, secret_values
 from citewell.store.corpus import SqliteCorpus
 
 if TYPE_CHECKING:
+    from citewell.flows.pages import WebAccess
     from citewell.flows.play import Flow
-    from citewell.flows.web_access import WebAccess
     from citewell.models.embeddings import Embedder, OpenEmbedder
     from citewell.models.judge import AnswerSpans, Entailment
     from citewell.notes.vault import NoteVault, RunNotes
@@ -150,7 +150,7 @@ class Parts:
     @cached_property
     def web(self) -> WebAccess:
         """The web: what may be fetched, who searches it, where its pages are kept. Nothing opens before it is asked."""
-        from citewell.flows.web_access import WebAccess
+        from citewell.flows.pages import WebAccess
 
         return WebAccess(self.settings, self.clock, lambda: self.store, SqliteCorpus, self._resolve)
 

@@ -10,8 +10,7 @@ from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, T
 from citewell.check.verdict import Citation, Draft, DraftSentence, Gate, Verification
 from citewell.flows.found import Findings
 from citewell.flows.outside import PackReply
-from citewell.flows.play import FLOWS, Flow, Play
-from citewell.flows.profiles import PROFILES
+from citewell.flows.play import FLOWS, PROFILES, Flow, Play
 from citewell.models.rerank import Signal
 from citewell.runs.events import Entry
 from citewell.runs.journal import Call, Run, Scope

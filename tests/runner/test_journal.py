@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from citewell.errors import WorkFailed
-from citewell.flows.profiles import PROFILES
+from citewell.flows.play import PROFILES
 from citewell.runs.events import Entry, RunEvent
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import (

@@ -11,8 +11,7 @@ from citewell.check.verdict import Draft, DraftSentence
 from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, inspect, judged, search
 from citewell.flows.outside import Outside
-from citewell.flows.play import Flow
-from citewell.flows.profiles import PROFILES
+from citewell.flows.play import PROFILES, Flow
 from citewell.flows.write import WritingForm, answer, answer_form
 from citewell.runs.journal import FINISH_GRACE_SECONDS, Run
 from citewell.runs.run import ModelUse

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from citewell.engine import Citewell
-from citewell.flows.gather import Gather
+from citewell.flows.gather import Sources
 from citewell.runs.run import RunResult
 from citewell.settings import Settings
 from citewell.web.facts import WebUse
@@ -103,12 +103,12 @@ def test_all_bytes_together_are_bounded_whatever_is_read_at_the_same_time(
 @pytest.mark.parametrize("many", [1, 3, 9])
 def test_what_is_under_way_has_its_bytes_reserved(many: int) -> None:
     nothing: Any = None
-    web = Gather(nothing, nothing, WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000))
-    web.reserve(1_500)  # a search that is under way
+    web = Sources(nothing, nothing, WebUse(("a",), max_reads=9, max_loops=1, max_bytes=10_000, page_bytes=4_000))
+    web.bytes_held += 1_501  # a search that is under way
     sizes: list[int] = []
     for _ in range(many):
         if size := web.page_bytes():
-            web.reserve(size)
+            web.bytes_held += size + 1
             sizes.append(size)
     assert sizes == [4_000, 4_000][:many]
     assert web.search_bytes(3) == ((0, 0) if many > 1 else (1, 2_248))

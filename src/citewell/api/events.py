@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from citewell.check.verdict import CheckedSentence, Citation, Contradiction, Gate
-from citewell.flows.profiles import PROFILES
+from citewell.flows.play import PROFILES
 from citewell.runs.events import (
     DecisionMade,
     RunEvent,

@@ -20,7 +20,7 @@ is about, where there are any, and a second voice where two sides disagree. Copi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.evidence import prepare_synthesis
@@ -33,7 +33,7 @@ from citewell.search.names import CaseCounts, mentions_in
 from citewell.search.pack import Coverage, ResearchPack, note_after_retry, says_no_direct_evidence
 from citewell.search.plan import gap_queries
 from citewell.search.query import Concept
-from citewell.search.rows import UNLIKELY, Answerability, EvidenceRow
+from citewell.search.rows import UNLIKELY, EvidenceRow
 from citewell.text.canonical import folded_text
 from citewell.text.documents import DocumentView
 from citewell.text.urls import site_of
@@ -52,136 +52,80 @@ _NEEDED_SITES = 2
 
 def judge(pack: ResearchPack, *, retries_left: int, expansions_left: int, tried: Sequence[str]) -> JudgeResult:
     """The verdict on a pack, with the estimate it rests on."""
-    likely = estimate(pack)
-    result = _verdict(pack, likely, retries_left=retries_left, expansions_left=expansions_left, tried=tried)
-    return replace(result, answerability=likely)
-
-
-def _verdict(
-    pack: ResearchPack, likely: Answerability, *, retries_left: int, expansions_left: int, tried: Sequence[str]
-) -> JudgeResult:
-    required = pack.query_plan.required
+    likely, required = estimate(pack), pack.query_plan.required
     rows = [row for row in pack.evidence if row.related_to is None][:TOP_ROWS]
-    tagged = _only_tagged(pack, rows)
+    found, names = {row.source_key for row in rows}, tuple(concept.name for concept in required)
+    # Documents that carry a tag of the question and that no word of it found.
+    tagged = tuple(row for row in pack.exact_tag_evidence if row.source_key not in found)
+    documents = "1 document carries" if len(tagged) == 1 else f"{len(tagged)} documents carry"
+    by_tag = tuple(WeakRow(row.source_key, "found by its tag alone", row.relationship, names) for row in tagged)
+
+    def enough(reason: str, missing: tuple[str, ...] = (), weak: tuple[WeakRow, ...] = ()) -> JudgeResult:
+        return JudgeResult("enough_evidence", reason, missing, weak, answerability=likely)
+
+    def weak_or(
+        reason: str, missing: tuple[str, ...], weak: tuple[WeakRow, ...], variant: str, lookup: str
+    ) -> JudgeResult:
+        """Weak evidence: with a query left to try, or else the documents around one of them to be looked at."""
+        result = JudgeResult("weak_evidence", reason, missing, weak, answerability=likely)
+        if variant:
+            return replace(result, retry_action="focused_retry", retry_variant=variant)
+        if lookup and expansions_left:
+            return replace(result, retry_action="related_expansion", expansion_lookup=lookup)
+        return result
+
     if tagged and required and all(concept.protected == "tag" for concept in required):
-        return JudgeResult("enough_evidence", f"{_documents(tagged)} the tag that is asked for")
+        return enough(f"{documents} the tag that is asked for")
     if not rows:
-        loosest = _loosest_variant(pack, tried) if retries_left else None
-        if not tagged:
-            nothing = JudgeResult("no_evidence", "nothing in the corpus matches the question", _names(required))
-            return _retry_or(nothing, loosest)
-        return _tags_alone(tagged, required, loosest, expansions_left)
-    missing = tuple(concept.name for concept in required if not any(_meets(row, concept) for row in rows))
-    weak = tuple(_weak_row(row, required) for row in rows if not _is_strong(row, required))
-    strong = len(rows) - len(weak)
-    variant = _focused_variant(pack, missing, tried) if retries_left else None
-    if strong and not _missing_anchors(required, missing) and likely.probability >= UNLIKELY:
-        if variant is not None and says_no_direct_evidence(pack.coverage.recall_note):
-            reason = f"the recall note says that nothing was found for {', '.join(missing)}"
-            return _retry_or(JudgeResult("weak_evidence", reason, missing, weak), variant)
-        reason = f"{strong} of the top {len(rows)} rows carry what the question is about"
-        return JudgeResult("enough_evidence", reason, missing, weak)
-    reason = _why_weak(missing, rows, likely, strong)
-    if tagged:
-        reason += f"; {_documents(tagged)} only a tag of it"
-    result = JudgeResult("weak_evidence", reason, missing, (*weak, *_weak_tags(tagged, required)))
-    if variant is not None:
-        return _retry_or(result, variant)
-    # What is tagged with what no text mentions leads further than what mentions only the rest.
-    return _expand_or(result, (tagged[0] if tagged and missing else rows[0]).source_key, expansions_left)
-
-
-def _only_tagged(pack: ResearchPack, rows: Sequence[EvidenceRow]) -> tuple[EvidenceRow, ...]:
-    """Documents that carry a tag of the question and that no word of it found."""
-    found = {row.source_key for row in rows}
-    return tuple(row for row in pack.exact_tag_evidence if row.source_key not in found)
-
-
-def _documents(rows: Sequence[EvidenceRow]) -> str:
-    return "1 document carries" if len(rows) == 1 else f"{len(rows)} documents carry"
-
-
-def _weak_tags(tagged: Sequence[EvidenceRow], required: Sequence[Concept]) -> tuple[WeakRow, ...]:
-    return tuple(
-        WeakRow(row.source_key, "found by its tag alone", row.relationship, _names(required)) for row in tagged
+        # With nothing found, the tags the question may mean are the last words left to try.
+        variant = _untried([" ".join(pack.query_plan.tag_queries[:6])], tried) if retries_left else ""
+        if tagged:
+            reason = f"{documents} only a tag of the question; no text mentions what it asks"
+            return weak_or(reason, names, by_tag, variant, tagged[0].source_key)
+        result = weak_or("nothing in the corpus matches the question", names, (), variant, "")
+        return replace(result, verdict="no_evidence")
+    met = [concepts_met(row) for row in rows]
+    missing = tuple(name for name in names if not any(name in own for own in met))
+    strong = sum(_is_strong(own, required) for own in met)
+    lacking = [tuple(name for name in names if name not in own) for own in met]
+    weak = tuple(
+        WeakRow(row.source_key, f"does not mention {', '.join(lacks)}", row.relationship, lacks)
+        for row, own, lacks in zip(rows, met, lacking, strict=True)
+        if not _is_strong(own, required)
     )
-
-
-def _tags_alone(
-    tagged: Sequence[EvidenceRow], required: Sequence[Concept], variant: str | None, expansions_left: int
-) -> JudgeResult:
-    """Nothing but tags: there is something on the subject, and no text of it was found."""
-    reason = f"{_documents(tagged)} only a tag of the question; no text mentions what it asks"
-    result = JudgeResult("weak_evidence", reason, _names(required), _weak_tags(tagged, required))
-    if variant is not None:
-        return _retry_or(result, variant)
-    return _expand_or(result, tagged[0].source_key, expansions_left)
-
-
-def _expand_or(result: JudgeResult, lookup: str, expansions_left: int) -> JudgeResult:
-    """The same, with the documents around one of them to be looked at, where that is still allowed."""
-    if not expansions_left:
-        return result
-    return replace(result, retry_action="related_expansion", expansion_lookup=lookup)
-
-
-def _names(concepts: Sequence[Concept]) -> tuple[str, ...]:
-    return tuple(concept.name for concept in concepts)
-
-
-def _meets(row: EvidenceRow, concept: Concept) -> bool:
-    return concept.name in concepts_met(row)
-
-
-def _is_strong(row: EvidenceRow, required: Sequence[Concept]) -> bool:
-    """A row that carries every anchor and most of the content on its own."""
-    anchors = [concept for concept in required if concept.role == "anchor"]
-    content = [concept for concept in required if concept.role == "content"]
-    if not all(_meets(row, concept) for concept in anchors):
-        return False
-    met = sum(_meets(row, concept) for concept in content)
-    return not content or met / len(content) >= ENOUGH_CONTENT
-
-
-def _weak_row(row: EvidenceRow, required: Sequence[Concept]) -> WeakRow:
-    missing = tuple(concept.name for concept in required if not _meets(row, concept))
-    return WeakRow(row.source_key, f"does not mention {', '.join(missing)}", row.relationship, missing)
-
-
-def _missing_anchors(required: Sequence[Concept], missing: Sequence[str]) -> tuple[str, ...]:
-    return tuple(concept.name for concept in required if concept.role == "anchor" and concept.name in missing)
-
-
-def _why_weak(missing: Sequence[str], rows: Sequence[EvidenceRow], likely: Answerability, strong: int) -> str:
-    if strong and likely.probability < UNLIKELY and likely.reasons:
-        return f"the rows speak of the subject, but {likely.reasons[0]}"
-    if missing:
-        return f"no row mentions {', '.join(missing)}"
-    return f"what the question is about is spread over {len(rows)} rows and none carries it together"
-
-
-def _retry_or(result: JudgeResult, variant: str | None) -> JudgeResult:
-    if variant is None:
-        return result
-    return JudgeResult(
-        result.verdict, result.reason, result.missing_concepts, result.weak_rows, "focused_retry", variant
-    )
-
-
-def _focused_variant(pack: ResearchPack, missing: Sequence[str], tried: Sequence[str]) -> str | None:
-    """What is missing, together with the anchors: a query that was not tried yet."""
     anchors = [concept.name for concept in pack.query_plan.concepts if concept.role == "anchor"]
-    for words in ((*anchors, *missing), tuple(missing)):
-        variant = " ".join(dict.fromkeys(words))
-        if variant and variant.casefold() not in {query.casefold() for query in tried}:
-            return variant
-    return None
+    # What is missing, together with the anchors: a query that was not tried yet.
+    focused = [" ".join(dict.fromkeys((*anchors, *missing))), " ".join(dict.fromkeys(missing))]
+    variant = _untried(focused, tried) if retries_left else ""
+    has_anchors = not any(concept.role == "anchor" and concept.name in missing for concept in required)
+    if strong and has_anchors and likely.probability >= UNLIKELY:
+        if variant and says_no_direct_evidence(pack.coverage.recall_note):
+            return weak_or(
+                f"the recall note says that nothing was found for {', '.join(missing)}", missing, weak, variant, ""
+            )
+        return enough(f"{strong} of the top {len(rows)} rows carry what the question is about", missing, weak)
+    if strong and likely.probability < UNLIKELY and likely.reasons:
+        reason = f"the rows speak of the subject, but {likely.reasons[0]}"
+    elif missing:
+        reason = f"no row mentions {', '.join(missing)}"
+    else:
+        reason = f"what the question is about is spread over {len(rows)} rows and none carries it together"
+    reason += f"; {documents} only a tag of it" if tagged else ""
+    # What is tagged with what no text mentions leads further than what mentions only the rest.
+    lookup = (tagged[0] if tagged and missing else rows[0]).source_key
+    return weak_or(reason, missing, (*weak, *by_tag), variant, lookup)
 
 
-def _loosest_variant(pack: ResearchPack, tried: Sequence[str]) -> str | None:
-    """With nothing found, the tags the question may mean are the last words left to try."""
-    variant = " ".join(pack.query_plan.tag_queries[:6])
-    return variant if variant and variant.casefold() not in {query.casefold() for query in tried} else None
+def _is_strong(met: frozenset[str], required: Sequence[Concept]) -> bool:
+    """Whether a row carries every anchor and most of the content on its own."""
+    content = [concept.name in met for concept in required if concept.role == "content"]
+    anchored = all(concept.name in met for concept in required if concept.role == "anchor")
+    return anchored and (not content or sum(content) / len(content) >= ENOUGH_CONTENT)
+
+
+def _untried(variants: Sequence[str], tried: Sequence[str]) -> str:
+    asked = {query.casefold() for query in tried}
+    return next((one for one in variants if one and one.casefold() not in asked), "")
 
 
 # Merging: a retry, an expansion or an inspection adds to what is there and never replaces it.
@@ -199,29 +143,20 @@ def merge_retry(pack: ResearchPack, found: ResearchPack) -> tuple[ResearchPack, 
     anchors = {concept.name for concept in pack.query_plan.concepts if concept.role == "anchor"}
     missing = set(pack.coverage.missing_concepts)
     known = {row.source_key for row in pack.evidence}
-    accepted: list[EvidenceRow] = []
-    rejected: list[str] = []
-    for row in found.evidence:
-        if row.source_key in known:
-            continue
-        if concepts_met(row) & (anchors | missing) or not pack.evidence:
-            accepted.append(row)
-        else:
-            rejected.append(row.source_key)
-    merged = replace(
-        pack,
-        evidence=(*pack.evidence, *accepted),
-        coverage=_recovered(pack, accepted),
+    fresh = [row for row in found.evidence if row.source_key not in known]
+    accepted = [row for row in fresh if concepts_met(row) & (anchors | missing) or not pack.evidence]
+    kept = {row.source_key for row in accepted}
+    rejected = [row.source_key for row in fresh if row.source_key not in kept]
+    filled, before = {name for row in accepted for name in concepts_met(row)}, pack.coverage
+    left = tuple(name for name in before.missing_concepts if name not in filled)
+    coverage = replace(
+        before,
+        missing_concepts=left,
+        evidence_count=before.evidence_count + len(accepted),
+        recall_note=note_after_retry(before.recall_note, before.missing_concepts, left),
     )
+    merged = replace(pack, evidence=(*pack.evidence, *accepted), coverage=coverage)
     return merged, _record(pack.evidence, accepted, rejected)
-
-
-def _recovered(pack: ResearchPack, accepted: Sequence[EvidenceRow]) -> Coverage:
-    filled = {name for row in accepted for name in concepts_met(row)}
-    missing = tuple(name for name in pack.coverage.missing_concepts if name not in filled)
-    count = pack.coverage.evidence_count + len(accepted)
-    note = note_after_retry(pack.coverage.recall_note, pack.coverage.missing_concepts, missing)
-    return replace(pack.coverage, missing_concepts=missing, evidence_count=count, recall_note=note)
 
 
 def merge_expansion(pack: ResearchPack, rows: Sequence[EvidenceRow], limit: int) -> tuple[ResearchPack, MergeRecord]:
@@ -305,7 +240,9 @@ def weigh(asked: WebEvidence) -> Weighed:
     """Which pages count, and what they add to the corpus's own evidence."""
     pages, papers = {page.source_key: page for page in asked.pages}, dict(asked.papers)
     verdicts = {key: credibility(page, papers.get(key)) for key, page in pages.items()}
-    left_out = tuple(_not_counting(asked, pages, verdicts))
+    counted = {k: p for k, p in pages.items() if not {k, p.url, p.final_url} & set(asked.pinned)}
+    refused = ((key, why_left_out(page, verdicts[key], asked.floor)) for key, page in counted.items())
+    left_out = tuple(LeftOut(key, why) for key, why in refused if why)
     out = {one.source for one in left_out}
     rows = [
         _weighed(row, pages[row.source_key], verdicts[row.source_key], asked)
@@ -333,16 +270,6 @@ def assess(asked: WebEvidence, weighed: Weighed, verdict: JudgeResult) -> WebAss
     names = () if sufficient else _new_names(asked, (*rows, *own))
     queries = () if sufficient else gap_queries(pack.query_plan, gaps, names, asked.tried, asked.max_queries)
     return WebAssessment(pack, weighed.credibility, weighed.left_out, sufficient, reason, gaps, queries)
-
-
-def _not_counting(
-    asked: WebEvidence, pages: Mapping[str, PageFacts], verdicts: Mapping[str, Credibility]
-) -> Iterator[LeftOut]:
-    for key, page in pages.items():
-        if {key, page.url, page.final_url} & set(asked.pinned):
-            continue
-        if why := why_left_out(page, verdicts[key], asked.floor):
-            yield LeftOut(key, why)
 
 
 def why_left_out(page: PageFacts, verdict: Credibility, floor: float) -> str:
@@ -386,9 +313,8 @@ def _corroborated(rows: Sequence[EvidenceRow], pages: Mapping[str, PageFacts]) -
             for other in rows
             if (site := site_of(pages[other.source_key].final_url)) != own and met and met <= concepts_met(other)
         }
-        gain = round(row.score * _CORROBORATED * (1 - 0.5 ** len(others)), 6)
-        signal = Signal("corroboration", gain, f"{len(others)} other sites")
-        counted.append(replace(row, score=round(row.score + gain, 6), signals=(*row.signals, signal)))
+        gain = _CORROBORATED * (1 - 0.5 ** len(others))
+        counted.append(_moved(row, "corroboration", gain, f"{len(others)} other sites"))
     return counted
 
 
@@ -400,13 +326,18 @@ def _contradicted(rows: Sequence[EvidenceRow], found: Sequence[Contradiction]) -
         for side in one.stated:
             share = 1 - side.independent_sources / whole if whole else 0.0
             against |= {key: max(share, against.get(key, 0.0)) for key in side.source_keys}
-    return [_with_loss(row, against[row.source_key]) if row.source_key in against else row for row in rows]
+    return [
+        _moved(row, "contradiction", -_CONTRADICTED * loss, f"{loss:.0%} of independent sources say otherwise")
+        if (loss := against.get(row.source_key)) is not None
+        else row
+        for row in rows
+    ]
 
 
-def _with_loss(row: EvidenceRow, share: float) -> EvidenceRow:
-    loss = -round(row.score * _CONTRADICTED * share, 6)
-    signal = Signal("contradiction", loss, f"{share:.0%} of independent sources say otherwise")
-    return replace(row, score=round(row.score + loss, 6), signals=(*row.signals, signal))
+def _moved(row: EvidenceRow, name: str, share: float, why: str) -> EvidenceRow:
+    """A row that gains or loses a share of its score, and why."""
+    signal = Signal(name, round(row.score * share, 6), why)
+    return replace(row, score=round(row.score + signal.value, 6), signals=(*row.signals, signal))
 
 
 def merged(corpus: ResearchPack, found: ResearchPack, rows: Sequence[EvidenceRow], most: int) -> ResearchPack:
@@ -424,6 +355,8 @@ def _coverage(corpus: ResearchPack, found: ResearchPack, rows: Sequence[Evidence
         terms[term] += count
     met = {name for row in rows for name in concepts_met(row)}
     missing = tuple(concept.name for concept in corpus.query_plan.required if concept.name not in met)
+    web = len({row.source_key for row in rows if row.url and row.note_path is None})
+    read = f"{web} pages of the web were read for it; the web has more."
     return replace(
         mine,
         evidence_count=len(rows),
@@ -432,16 +365,7 @@ def _coverage(corpus: ResearchPack, found: ResearchPack, rows: Sequence[Evidence
         corpus_chunks=mine.corpus_chunks + theirs.corpus_chunks,
         term_chunks={term: terms[term] for term in sorted({*mine.term_chunks, *theirs.term_chunks})},
         missing_concepts=missing,
-        recall_note=_recall_note(mine, rows),
-    )
-
-
-def _recall_note(mine: Coverage, rows: Sequence[EvidenceRow]) -> str:
-    web = len({row.source_key for row in rows if row.url and row.note_path is None})
-    return (
-        f"{mine.recall_note} {web} pages of the web were read for it; the web has more.".strip()
-        if web
-        else mine.recall_note
+        recall_note=f"{mine.recall_note} {read}".strip() if web else mine.recall_note,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.answer import prompt
-from citewell.flows.found import Findings, MayAsk, ask, fitted, may_write, note_cost, retrieve, some
+from citewell.flows.found import Findings, MayAsk, ask, fitted, may_write, note_cost, or_none, retrieve, some, why_not
 from citewell.flows.judge import judge, merge_expansion, merge_inspection, merge_retry
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer
@@ -85,13 +85,8 @@ async def with_planner(run: Run, found: Findings, plan: QueryPlan) -> tuple[Quer
     found.plan = plan
     request = run.request
     if own := request.components.get("planner"):
-        try:
-            return await run.io(Outside.plan_searches, own, request.question, plan), True
-        except Abandoned:
-            return plan, True
-        except Failed as failed:
-            run.gave_up("plan", failed, "planner_failed_deterministic_used")
-            return plan, True
+        planned = run.io(Outside.plan_searches, own, request.question, plan)
+        return await or_none(run, planned, "plan", "planner_failed_deterministic_used") or plan, True
     if not request.models.planner or run.is_hurried:
         return plan, True
     wanted, why = planner.wants_model(plan, prompt_of(request.question, request.conversation))
@@ -119,10 +114,8 @@ async def _asked_planner(run: Run, found: Findings, plan: QueryPlan, why: str) -
         run.note("planner_asked", f"asked {use.planner} to plan: {why}", model=use.planner, why=why)
         try:
             reply = await ask(run, found, request)
-        except Abandoned:
-            return _unplanned(run, plan, "it was not waited for")
-        except Failed as failed:
-            return _unplanned(run, plan, failed.message)
+        except (Failed, Abandoned) as error:
+            return _unplanned(run, plan, why_not(error))
         merged = planner.merge_planned(plan, reply.text, reply.model)
         dropped = [f"{text}: {reason}" for text, reason in merged.dropped]
         text = f"the planner added {' | '.join(merged.accepted) or 'nothing'}"
@@ -196,12 +189,9 @@ async def topic_brief(run: Run, plan: QueryPlan) -> TopicBrief | None:
     """The brief of a plan's topic, where one is wanted; what fails is only a loss."""
     if not (plan.include_topic_brief and plan.topic):
         return None
-    try:
-        brief = await run.io(Outside.brief_topic, plan.topic, plan.filters, SEED_LIMIT, RELATED_LIMIT)
-    except Abandoned:
-        return None
-    except Failed as failed:
-        run.gave_up("retrieve", failed, "topic_brief_failed")
+    asked = run.io(Outside.brief_topic, plan.topic, plan.filters, SEED_LIMIT, RELATED_LIMIT)
+    brief = await or_none(run, asked, "retrieve", "topic_brief_failed")
+    if brief is None:
         return None
     nodes, edges = len(brief.nodes), len(brief.edges)
     run.note(
@@ -234,12 +224,9 @@ async def inspect(run: Run, found: Findings) -> None:
         return
     rows, query, own = pack.evidence[: run.budget.inspect_rows], pack.query_plan.text_query, run.request.components
     keys, shown = tuple(row.source_key for row in rows), tuple((row.span.start, row.span.end) for row in rows)
-    try:
-        views = await run.io(Outside.inspect, keys, query, run.budget.inspect_chars, shown, own.get("inspector", ""))
-    except Abandoned:
-        return
-    except Failed as failed:
-        run.gave_up("inspect_top", failed, "inspection_failed")
+    read = run.io(Outside.inspect, keys, query, run.budget.inspect_chars, shown, own.get("inspector", ""))
+    views = await or_none(run, read, "inspect_top", "inspection_failed")
+    if views is None:
         return
     found.pack = merge_inspection(pack, views)
     found.inspected_keys = tuple(view.source_key for view in views)
@@ -248,12 +235,9 @@ async def inspect(run: Run, found: Findings) -> None:
 async def verdict_on(run: Run, pack: ResearchPack, retries: int, expansions: int, tried: Sequence[str]) -> JudgeResult:
     """What the judge says of a pack; where the user's own cannot, the shipped one does."""
     if own := run.request.components.get("judge"):
-        try:
-            return await run.io(Outside.judge_evidence, own, pack, retries, expansions, tuple(tried))
-        except Abandoned:
-            pass
-        except Failed as failed:
-            run.gave_up("judge_coverage", failed, "component_failed")
+        said = run.io(Outside.judge_evidence, own, pack, retries, expansions, tuple(tried))
+        if verdict := await or_none(run, said, "judge_coverage", "component_failed"):
+            return verdict
     return judge(pack, retries_left=retries, expansions_left=expansions, tried=tried)
 
 
@@ -293,12 +277,9 @@ async def _search_again(run: Run, found: Findings, plan: QueryPlan, variant: str
     again = replace(plan, query_variants=(Variant("content", variant, 1.0), *added))
     note_plan(run, found, again)
     found.plan = plan
-    try:
-        pack = await retrieve(run, found, run.request.question, again, attempt=2)
-    except Abandoned:
-        return
-    except Failed as failed:
-        run.gave_up("optional_expand_or_retry", failed, "retry_failed")
+    searched = retrieve(run, found, run.request.question, again, attempt=2)
+    pack = await or_none(run, searched, "optional_expand_or_retry", "retry_failed")
+    if pack is None:
         return
     found.pack, record = merge_retry(found.pack, pack)
     found.rejected |= dict.fromkeys(record.rejected, "neither an anchor nor a missing concept")
@@ -315,12 +296,9 @@ async def _expand(run: Run, found: Findings, lookup: str) -> None:
     assert found.pack is not None
     found.spend = replace(found.spend, expansions=found.spend.expansions + 1)
     most, chars, own = run.budget.expansion_rows, run.request.limits.max_chars_per_doc, run.request.components
-    try:
-        rows = await run.io(Outside.expand, lookup, most, chars, own.get("expander", ""))
-    except Abandoned:
-        return
-    except Failed as failed:
-        run.gave_up("optional_expand_or_retry", failed, "expansion_failed")
+    followed = run.io(Outside.expand, lookup, most, chars, own.get("expander", ""))
+    rows = await or_none(run, followed, "optional_expand_or_retry", "expansion_failed")
+    if rows is None:
         return
     found.pack, record = merge_expansion(found.pack, rows, most)
     found.saw_rows(found.pack)

@@ -8,22 +8,30 @@ them and fails ends the run, and the note stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from citewell.answer.draft import read_answer
-from citewell.answer.evidence import PreparedSynthesis, merge_packs, merge_prepared, prepare_synthesis
+from citewell.answer.evidence import PreparedSynthesis, merge_packs, merge_prepared
 from citewell.answer.passages import injections_in
 from citewell.check.tokens import content_stems
 from citewell.check.verdict import Draft, Verification
 from citewell.check.verify import verify
-from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note_cost, retrieve, some
-from citewell.flows.gather import LEAST_BYTES, Gather, PageCandidate, same_as
+from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note_cost, or_none, retrieve, some
+from citewell.flows.gather import LEAST_BYTES, Result, Sources, gather, note_round
 from citewell.flows.judge import merged, why_left_out
 from citewell.flows.outside import Outside
-from citewell.flows.write import DAY_LIMIT, UNAVAILABLE, at_ceiling, keep_texts
-from citewell.models.messages import ChatRequest, Usage, estimate_tokens
+from citewell.flows.write import (
+    DAY_LIMIT,
+    UNAVAILABLE,
+    at_ceiling,
+    keep_texts,
+    may_be_asked,
+    packed_each,
+    seconds_to_write,
+)
+from citewell.models.messages import Usage, estimate_tokens
 from citewell.notes.findings import (
     MOST_FINDINGS,
     TOPICS_TOKENS,
@@ -41,6 +49,7 @@ from citewell.notes.findings import (
 )
 from citewell.notes.subjects import extract_topics, nearest_query, query_of, web_query_of
 from citewell.notes.task import (
+    ATTEMPTS_A_TOPIC,
     MAX_NOTE_CHARS,
     MAX_TOPICS,
     NOTES_A_TOPIC,
@@ -48,14 +57,13 @@ from citewell.notes.task import (
     PAGES_A_TOPIC,
     PREVIEW_CHARS,
     NoteChange,
-    NoteLink,
     NoteTask,
     NoteText,
     NoteTopic,
     OfferedPages,
 )
 from citewell.readers.written_sections import HEADING
-from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run, Task
+from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, Stage, StopReason
 from citewell.search.conversation import prompt_of
 from citewell.search.pack import ResearchPack
@@ -64,17 +72,15 @@ from citewell.search.query import QueryPlan
 from citewell.text.untrusted import web_link
 from citewell.text.urls import host_of
 from citewell.web.credibility import credibility
-from citewell.web.facts import LeftOut, PageFacts, WebUse
+from citewell.web.facts import PageFacts, PaperFacts, WebUse
 
 HITS_A_TOPIC = 8
-# Pages that may be tried for a topic: one that cannot be read gives its place to the next.
-ATTEMPTS = 2 * PAGES_A_TOPIC
 # A model may be asked for topics once, and once more to mend a reply that cannot be read.
 _TOPICS_TRIES = 2
 _TOPIC_SECONDS = 60.0
-_SEARCH_SECONDS = 8.0
 # What goes with a note or its evidence: the rules, and the topics of it.
 _RULE_TOKENS = 1_500
+_SILENT, _UNPROVEN = "nothing speaks of it", "nothing written of it is proven"
 # How much of a topic the title and snippet of a result must have to be offered unread.
 _OWN = 0.6
 
@@ -86,16 +92,14 @@ class TopicProgress:
     topic: NoteTopic
     query: str
     number: int
+    plan: QueryPlan
     # What the web is asked for it; empty: nothing.
     asked: str = ""
-    plan: QueryPlan | None = None
     pack: ResearchPack | None = None
-    candidates: list[PageCandidate] = field(default_factory=list)
     # Pages that were taken up for it, by their names, in the order in which they count.
     tried: list[str] = field(default_factory=list)
     prepared: PreparedSynthesis | None = None
     draft: Draft | None = None
-    verification: Verification | None = None
     skipped: str = ""
 
 
@@ -110,8 +114,10 @@ class _Note:
         self.run, self.found, self.task = run, found, task
         self.topics: list[TopicProgress] = []
         use = run.request.web
-        self.web = _TopicPages(self, use) if use is not None and use.providers else None
-        if self.web is not None:
+        self.web = Sources(run, found, use or WebUse(), self._next_page, self._refuse, HITS_A_TOPIC, with_copies=True)
+        self.web.most_chars = PAGE_CHARS
+        self.is_read = self.web.use.loops and task.depth == "deep"
+        if self.web.use.providers:
             found.web = self.web.report
         # Whether a model is done without from here on.
         self._no_model = not run.request.models.writes
@@ -158,16 +164,18 @@ class _Note:
         title = self.note.title
         queries = {query_of(topic, title): topic for topic in named[:MAX_TOPICS]}
         chosen = tuple(queries.values())
-        self.topics = [
-            TopicProgress(topic, query, number, self._web_query(topic, chosen, by_model=by_model))
-            for number, (query, topic) in enumerate(queries.items(), start=1)
-        ]
+        request = self.run.request
+        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
+        for number, (query, topic) in enumerate(queries.items(), start=1):
+            plan = plan_question(prompt_of(query), request.filters, limits, include_topic_brief=False)
+            asked = self._web_query(topic, chosen, by_model=by_model)
+            self.topics.append(TopicProgress(topic, query, number, plan, asked))
         text = f"{some(len(chosen), 'topic')}: {' | '.join(one.topic for one in chosen)}"
         self.run.note("topics_chosen", text, topics=chosen, chosen_by="model" if by_model else "engine")
 
     def _web_query(self, topic: NoteTopic, chosen: Sequence[NoteTopic], *, by_model: bool) -> str:
         """What the web is asked for a topic: one of the queries that may be sent, and no words of a model's."""
-        if self.web is None:
+        if not self.web.use.providers:
             return ""
         exact, may = web_query_of(topic, chosen, self.note.title), self.task.web_queries
         if may is None or exact in may:
@@ -180,12 +188,12 @@ class _Note:
             if self._no_model or run.is_hurried:
                 return None
             wanted = topics_request(
-                *(self.note, self.task.focus, use.writer, self._seconds(_TOPIC_SECONDS), unreadable),
+                *(self.note, self.task.focus, use.writer, seconds_to_write(run, _TOPIC_SECONDS), unreadable),
                 hosted=use.is_hosted,
             )
             request = fitted(run, self.found, wanted)
             if request is None:
-                self._at_ceiling()
+                at_ceiling(self.run, self.found)
                 return None
             note_asked(run, request)
             try:
@@ -196,7 +204,7 @@ class _Note:
             except Failed as failed:
                 if failed.code != DAY_LIMIT:
                     self._fail("plan", failed)
-                self._at_ceiling(failed.message)
+                at_ceiling(self.run, self.found, failed.message)
                 return None
             topics, error = read_topics(reply.text)
             if not error:
@@ -213,17 +221,15 @@ class _Note:
         run = self.run
         run.enter("plan")
         for topic in self.topics:
-            self._plan(topic)
+            self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
         run.enter("retrieve")
-        tasks: list[Task[None]] = [run.spawn(self._retrieve(topic)) for topic in self._live]
-        if self.web is not None:
-            tasks += self.web.begin(self._live)
-        while tasks:
-            await tasks.pop(0)
-            if self.web is not None:
-                tasks += self.web.take_tasks()
-        if self.web is not None:
-            await run.all(*(self.web.add_passages(topic) for topic in self._live if topic.pack is not None))
+        self.web.tasks += [run.spawn(self._retrieve(topic)) for topic in self._live]
+        queries = () if run.is_late else tuple(dict.fromkeys(one.asked for one in self._live if one.asked))
+        if queries:
+            note_round(self.web, 1, 1, queries)
+        pairs = [(provider, query) for provider in self.web.use.providers for query in queries]
+        await gather(self.web, pairs[: self.web.use.max_queries])
+        await run.all(*(self._add_passages(topic) for topic in self._live if topic.pack is not None))
         offers = {one.topic for one in self._offered()}
         for topic in self._live:
             if topic.pack is None:
@@ -232,24 +238,13 @@ class _Note:
                 unread = topic.topic in offers
                 self._skip(topic, "nothing was found but pages that were not read" if unread else "nothing was found")
         run.enter("prepare_synthesis")
-        live, use, request = self._live, run.request.models, run.request
-        shared = max(2_000, request.max_evidence_chars // len(live)) if self._writes_once and live else None
-        for topic in live:
-            assert topic.pack is not None
-            topic.prepared = prepare_synthesis(
-                *(topic.pack, shared or request.max_evidence_chars, 0, request.reserves),
-                withhold_secrets=use.writes and use.is_hosted,
-            )
-
-    def _plan(self, topic: TopicProgress) -> None:
-        request = self.run.request
-        limits = replace(request.limits, limit=NOTES_A_TOPIC + 1, include_related=False)
-        topic.plan = plan_question(prompt_of(topic.query), request.filters, limits, include_topic_brief=False)
-        self.found.queries_tried += [variant.query for variant in topic.plan.query_variants]
+        live = [(topic, topic.pack) for topic in self._live if topic.pack is not None]
+        parts = packed_each(run, [pack for _, pack in live], 2_000, is_shared=self._writes_once)
+        for (topic, _), part in zip(live, parts, strict=True):
+            topic.prepared = part
 
     async def _retrieve(self, topic: TopicProgress) -> None:
         """The rows of a topic: never the note itself, and no more than a few."""
-        assert topic.plan is not None
         try:
             pack = await retrieve(self.run, self.found, topic.query, topic.plan)
         except Abandoned:
@@ -268,9 +263,7 @@ class _Note:
 
     @property
     def _model_writes(self) -> bool:
-        run = self.run
-        over = run.is_hurried or "writing" in run.over or run.finishing == "cost_limit_reached"
-        return not self._no_model and not over
+        return not self._no_model and may_be_asked(self.run) and self.run.finishing != "cost_limit_reached"
 
     @property
     def _writes_once(self) -> bool:
@@ -278,49 +271,59 @@ class _Note:
         return self._model_writes and self.task.depth == "shallow"
 
     async def _write(self) -> None:
-        """What is said of each topic, every sentence verified."""
-        live = self._live
+        """What is said of each topic, every sentence verified; where no model writes, passages are quoted."""
+        run, title, most = self.run, self.note.title, 4 * self.run.budget.citations
         self.findings: list[tuple[NoteTopic, Verification, Draft]] = []
-        if live and self._writes_once and await self._write_whole(live):
-            return
-        if live:
-            await self.run.all(*(self._write_topic(topic) for topic in live if topic.draft is None))
-        self.run.enter("verify")
-        for topic in self._live:
-            if topic.draft is None or topic.prepared is None or topic.plan is None:
+        live = [(topic, topic.prepared) for topic in self._live if topic.prepared is not None]
+        if live and self._writes_once:
+            prepared = merge_prepared(title, [part for _, part in live])
+            draft = await self._drafted([topic for topic, _ in live], prepared, 2)
+            if draft is not None:
+                run.enter("verify")
+                is_empty = draft.refused or not draft.sentences
+                checked = None if is_empty else verify(title, draft, prepared, live[0][0].plan, most)
+                if checked is None or not held(checked):
+                    self._note_skipped(title, _SILENT if checked is None else _UNPROVEN)
+                else:
+                    parts = by_topic(checked, [one.topic for one in self.topics])
+                    self.findings = [(topic, part, draft) for topic, part in parts]
+                return
+        await run.all(*(self._write_topic(topic, prepared) for topic, prepared in live))
+        run.enter("verify")
+        for topic, prepared in live:
+            if topic.draft is None or topic.skipped:
                 continue
-            checked = self._verified(topic.query, topic.draft, topic.prepared, topic.plan)
+            checked = verify(topic.query, topic.draft, prepared, topic.plan, most)
             if held(checked):
                 self.findings.append((topic.topic, checked, topic.draft))
             else:
-                self._skip(topic, "nothing written of it is proven")
+                self._skip(topic, _UNPROVEN)
 
-    async def _write_whole(self, live: list[TopicProgress]) -> bool:
-        """One call for all topics, from all of their evidence; False where each is to be quoted instead."""
-        run, title = self.run, self.note.title
-        prepared = merge_prepared(title, [one.prepared for one in live if one.prepared])
-        request = fitted(run, self.found, self._write_request(prepared, live, 2))
+    async def _write_topic(self, topic: TopicProgress, prepared: PreparedSynthesis) -> None:
+        try:
+            topic.draft = await self._drafted([topic], prepared, 1) if self._model_writes else None
+        except Failed as failed:
+            self._lose(topic, "synthesize", failed)
+            return
+        if topic.draft is None:
+            self.run.enter("synthesize")
+            topic.draft = find_passages(topic.topic, prepared, topic.plan, self.task.depth, self.note)
+        if topic.draft.refused or not topic.draft.sentences:
+            self._skip(topic, _SILENT)
+
+    async def _drafted(self, topics: Sequence[TopicProgress], prepared: PreparedSynthesis, size: int) -> Draft | None:
+        """What a model writes; None where it is not waited for, or a ceiling has no room for it. Raises Failed."""
+        run, use = self.run, self.run.request.models
+        numbered, most = [(one.number, one.topic) for one in topics], size * use.max_output_tokens
+        wanted = write_request(
+            *(self.note, numbered, prepared, use.writer, most, seconds_to_write(run)),
+            most=MOST_FINDINGS[self.task.depth],
+            hosted=use.is_hosted,
+        )
+        request = fitted(run, self.found, wanted)
         if request is None:
-            self._at_ceiling()
-            return False
-        draft = await self._drafted(request, prepared)
-        if draft is None:
-            return False
-        plan = live[0].plan
-        assert plan is not None
-        run.enter("verify")
-        checked = None if draft.refused or not draft.sentences else self._verified(title, draft, prepared, plan)
-        if checked is None or not held(checked):
-            why = "nothing speaks of it" if checked is None else "nothing written of it is proven"
-            self._note_skipped(title, why)
-            return True
-        topics = [one.topic for one in self.topics]
-        self.findings = [(topic, part, draft) for topic, part in by_topic(checked, topics)]
-        return True
-
-    async def _drafted(self, request: ChatRequest, prepared: PreparedSynthesis) -> Draft | None:
-        """What a model writes; None where it is not waited for, or the day has no room for it. Raises Failed."""
-        run = self.run
+            at_ceiling(run, self.found)
+            return None
         note_asked(run, request)
         try:
             reply = await ask(run, self.found, request)
@@ -329,48 +332,13 @@ class _Note:
             return None
         except Failed as failed:
             if failed.code == DAY_LIMIT:
-                self._at_ceiling(failed.message)
+                at_ceiling(run, self.found, failed.message)
                 return None
             if self._writes_once:
                 self._fail("synthesize", failed)
             raise
         run.enter("synthesize")
         return read_answer(reply.text, prepared, is_repair=False, is_cut=reply.finish == "length")
-
-    async def _write_topic(self, topic: TopicProgress) -> None:
-        """One call for a topic, as far as the ceiling reaches; else its passages are quoted."""
-        run = self.run
-        assert topic.prepared is not None
-        assert topic.plan is not None
-        draft: Draft | None = None
-        if self._model_writes:
-            request = fitted(run, self.found, self._write_request(topic.prepared, [topic], 1))
-            try:
-                if request is None:
-                    self._at_ceiling()
-                else:
-                    draft = await self._drafted(request, topic.prepared)
-            except Failed as failed:
-                self._lose(topic, "synthesize", failed)
-                return
-        if draft is None:
-            run.enter("synthesize")
-            draft = find_passages(topic.topic, topic.prepared, topic.plan, self.task.depth, self.note)
-        topic.draft = draft
-        if draft.refused or not draft.sentences:
-            self._skip(topic, "nothing speaks of it")
-
-    def _write_request(self, prepared: PreparedSynthesis, topics: Sequence[TopicProgress], size: int) -> ChatRequest:
-        use = self.run.request.models
-        numbered = [(one.number, one.topic) for one in topics]
-        return write_request(
-            *(self.note, numbered, prepared, use.writer, size * use.max_output_tokens, self._seconds()),
-            most=MOST_FINDINGS[self.task.depth],
-            hosted=use.is_hosted,
-        )
-
-    def _verified(self, query: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> Verification:
-        return verify(query, draft, prepared, plan, 4 * self.run.budget.citations)
 
     # The section
 
@@ -382,23 +350,31 @@ class _Note:
             self._end_with_nothing()
         whole = merge_findings(self.findings)
         packs = [one.pack for one in self.topics if one.pack is not None]
-        pages = {page.source_key for page in self.web.pages} if self.web is not None else set()
+        pages = {page.source_key for page in self.web.pages}
         cited = {citation.source_key for citation in whole.verification.citations}
         apart = frozenset({*cited, *pages, *self.note.linked_keys, self.note.source_key or ""})
         related = related_keys(packs, apart)
         evidence = [one.prepared for one in self.topics if one.prepared is not None]
         found.pack, found.prepared = merge_packs(packs), merge_prepared(self.note.title, evidence)
         found.draft, found.verification = whole.draft, whole.verification
-        found.plan = next((one.plan for one in self.topics if one.plan is not None), None)
+        found.plan = self.topics[0].plan if self.topics else None
         keys = dict.fromkeys((*(source.source_key for source in found.prepared.sources), *related))
         try:
             links = await run.io(Outside.link_notes, task, tuple(key for key in keys if key not in pages))
+            # Topics for which there are only pages to be offered stand among the others, in the note's order.
+            told = {one.topic: one for one in whole.findings}
+            told |= {one.topic: TopicFindings(one.topic, (), is_quoted=True) for one in offers if one.topic not in told}
+            in_order = tuple(told[one.topic] for one in self.topics if one.topic in told)
+            findings = in_order if offers else whole.findings
             lines = compose_section(
-                self._with_offers(whole.findings, offers),
+                findings,
                 whole.verification.citations,
                 disagreements_with(self.note, evidence),
                 related,
-                {one.source_key: one.markdown for one in (*links, *self._page_links())},
+                {
+                    **{one.source_key: one.markdown for one in links},
+                    **{page.source_key: _linked(page.title, page.final_url) for page in self.web.pages},
+                },
                 offered={one.topic: one.links for one in offers},
             )
             if not lines:
@@ -410,16 +386,6 @@ class _Note:
         if citations := whole.verification.citations:
             await keep_texts(run, citations)
         run.end(run.finishing or ("enough_evidence" if citations or found.prepared.sources else "no_evidence"))
-
-    def _with_offers(
-        self, findings: tuple[TopicFindings, ...], offers: Sequence[OfferedPages]
-    ) -> tuple[TopicFindings, ...]:
-        """The findings, and among them in the note's order the topics for which there are only pages to be offered."""
-        if not offers:
-            return findings
-        told, offered = {one.topic: one for one in findings}, {one.topic for one in offers}
-        topics = [one.topic for one in self.topics if one.topic in told or one.topic in offered]
-        return tuple(told.get(topic) or TopicFindings(topic, (), is_quoted=True) for topic in topics)
 
     def _note_written(self, change: NoteChange, lines: tuple[str, ...] = ()) -> None:
         task, section = self.task, "\n".join((HEADING, "", *lines)) if lines else ""
@@ -447,17 +413,62 @@ class _Note:
 
     # The web in the section
 
-    def _page_links(self) -> tuple[NoteLink, ...]:
-        """How the pages that were read are linked."""
-        pages = self.web.pages if self.web is not None else ()
-        return tuple(NoteLink(page.source_key, _linked(page.title, page.final_url)) for page in pages)
+    def _ordered(self, topic: TopicProgress) -> list[Result]:
+        """The results of a topic, the best of each provider first, each page once."""
+        rank = {name: at for at, name in enumerate(self.web.use.providers)}
+        found = [one for one in self.web.results if one.query == topic.asked]
+        listed = sorted(found, key=lambda one: (one.place, rank.get(one.provider, len(rank))))
+        return list({one.name: one for one in reversed(listed)}.values())[::-1]
+
+    def _next_page(self) -> tuple[Result, None] | None:
+        """The next page of a topic whose searches and reads are in and that has not enough of them.
+
+        Which pages count follows from the order of results, never from which of them came first.
+        """
+        web = self.web
+        for topic in self._live if self.is_read else ():
+            if web.searching[topic.asked]:
+                continue
+            ordered = self._ordered(topic)
+            while not (waited := [name for name in topic.tried if name not in web.read]):
+                room = min(PAGES_A_TOPIC - len(web.pages_of(topic.tried)), ATTEMPTS_A_TOPIC - len(topic.tried))
+                fresh = [one.name for one in ordered if one.name not in topic.tried][: max(0, room)]
+                if not fresh or web.bytes_left < LEAST_BYTES:
+                    break
+                topic.tried += fresh
+            for one in ordered:
+                if one.name in waited and one.name not in web.reading:
+                    return one, None
+        return None
+
+    def _refuse(self, page: PageFacts, paper: PaperFacts | None) -> str:
+        """A page that gives orders, shows a wall or is not to be believed: nothing of it is used."""
+        return why_left_out(page, credibility(page, paper), self.web.use.credibility_floor)
+
+    async def _add_passages(self, topic: TopicProgress) -> None:
+        """A topic with what its pages say beside what the corpus does."""
+        dated = {page.source_key: page.published for page in self.web.pages_of(topic.tried)}
+        paths = tuple(page.path for page in self.web.pages_of(topic.tried))
+        if not paths or topic.pack is None:
+            return
+        ranked = self.run.io(Outside.rank_pages, topic.query, topic.plan, paths)
+        found = await or_none(self.run, ranked, "evaluate", "web_page_failed")
+        rows = [replace(row, dated=dated[row.source_key]) for row in found.evidence] if found else []
+        if found and rows:
+            topic.pack = merged(topic.pack, found, rows, NOTES_A_TOPIC + PAGES_A_TOPIC)
 
     def _offered(self) -> tuple[OfferedPages, ...]:
-        """The results that are offered unread, by topic; none where pages are read."""
-        if self.web is None or self.web.is_read:
-            return ()
-        offers = ((one, tuple(_offers(one, self.web))[:PAGES_A_TOPIC]) for one in self.topics)
-        return tuple(OfferedPages(one.topic, links) for one, links in offers if links)
+        """Results whose title and snippet speak of a topic, none that speaks to programs; none where pages are read."""
+        offers = []
+        for topic in self.topics if not self.is_read else ():
+            wanted, links = content_stems(topic.topic.topic), []
+            for hit in (one.hit for one in self._ordered(topic)):
+                shown = f"{hit.title}\n{hit.snippet}"
+                if len(wanted & content_stems(shown)) >= _OWN * len(wanted) and not injections_in(shown):
+                    links.append(_linked(hit.title, hit.url))
+            if links:
+                offers.append(OfferedPages(topic.topic, tuple(links[:PAGES_A_TOPIC])))
+        return tuple(offers)
 
     # How topics and the run end
 
@@ -485,146 +496,6 @@ class _Note:
         """What serves all topics failed: the run is over, and the note as it was."""
         reason: StopReason = "synthesis_unavailable" if failure.code in UNAVAILABLE else "synthesis_failed"
         self.run.end(reason, failure)
-
-    def _seconds(self, most: float = 600.0) -> float:
-        return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
-
-    def _at_ceiling(self, of_day: str = "") -> None:
-        at_ceiling(self.run, self.found, of_day)
-
-
-class _TopicPages(Gather):
-    """What the web adds to the topics: searched by the queries that may be sent, and read where the run is deep.
-
-    Which pages count follows from the order of results, never from which of them came first. Of a page that gives
-    orders nothing is used.
-    """
-
-    def __init__(self, note: _Note, use: WebUse) -> None:
-        super().__init__(note.run, note.found, use)
-        self._topics: list[TopicProgress] = []
-        self.is_read = use.loops and note.task.depth == "deep"
-        # Pages that were asked for, by their names: the page that counts, nothing for one that does not.
-        self._fetched: dict[str, PageFacts | None] = {}
-        self._searching: dict[str, int] = {}
-        self._reading: set[str] = set()
-        self._tasks: list[Task[None]] = []
-
-    def begin(self, topics: list[TopicProgress]) -> list[Task[None]]:
-        """Every topic at every provider, at the same time, as far as the budget of queries goes."""
-        self._topics = topics
-        queries = tuple(dict.fromkeys(one.asked for one in topics if one.asked))
-        if self.run.is_late or not queries:
-            return []
-        pairs = [(provider, query) for provider in self.use.providers for query in queries][: self.use.max_queries]
-        begun, reply_bytes = self.search_bytes(len(pairs))
-        self.loop, self.queries, self.sent = 1, list(queries), begun
-        self.found.queries_tried += queries
-        self.note_round(1, 1, queries)
-        for provider, query in pairs[:begun]:
-            self.reserve(reply_bytes)
-            self._searching[query] = self._searching.get(query, 0) + 1
-            self._tasks.append(self.run.spawn(self._search(provider, query, reply_bytes)))
-        return self.take_tasks()
-
-    def take_tasks(self) -> list[Task[None]]:
-        """What was begun since."""
-        tasks, self._tasks = self._tasks, []
-        return tasks
-
-    async def _search(self, provider: str, query: str, max_bytes: int) -> None:
-        """Results become candidates of every topic that was asked for in these words."""
-        hits = await self.search(provider, query, HITS_A_TOPIC, _SEARCH_SECONDS, max_bytes) or ()
-        self._searching[query] -= 1
-        self.hits += hits
-        for topic in self._topics:
-            if topic.asked == query:
-                topic.candidates += [PageCandidate(hit, provider, place) for place, hit in enumerate(hits)]
-        self._read_more()
-
-    def ordered(self, topic: TopicProgress) -> list[PageCandidate]:
-        """The results of a topic, the best of each provider first, each page once."""
-        rank = {name: at for at, name in enumerate(self.use.providers)}
-        listed = sorted(topic.candidates, key=lambda one: (one.place, rank.get(one.provider, len(rank))))
-        return list({one.name: one for one in reversed(listed)}.values())[::-1]
-
-    def _read_more(self) -> None:
-        """Read for each topic whose searches and reads are in and that has not enough pages."""
-        if not self.is_read or self.run.is_late:
-            return
-        for topic in self._topics:
-            if topic.skipped or self._searching.get(topic.asked) or not topic.candidates:
-                continue
-            for candidate in self._wanted(topic):
-                max_bytes = self.page_bytes()
-                # What there are no bytes for now waits for what is under way; if nothing is, it is not read.
-                if max_bytes and candidate.name not in self._reading:
-                    self._reading.add(candidate.name)
-                    self.reserve(max_bytes)
-                    self._tasks.append(self.run.spawn(self._page(candidate, max_bytes)))
-
-    def _wanted(self, topic: TopicProgress) -> list[PageCandidate]:
-        """What is to be read for a topic; a page that another topic has read is there already."""
-        while not (waited := [name for name in topic.tried if name not in self._fetched]):
-            room = min(PAGES_A_TOPIC - len(self._pages_of(topic)), ATTEMPTS - len(topic.tried))
-            fresh = [one.name for one in self.ordered(topic) if one.name not in topic.tried][: max(0, room)]
-            if not fresh or self.bytes_left < LEAST_BYTES:
-                return []
-            topic.tried += fresh
-        return [one for one in self.ordered(topic) if one.name in waited]
-
-    async def _page(self, candidate: PageCandidate, max_bytes: int) -> None:
-        """A page was read: it counts, unless it gives orders, shows a wall or is not to be believed."""
-        page = await self.read(candidate.hit.url, max_bytes, PAGE_CHARS)
-        self._reading.discard(candidate.name)
-        self._fetched[candidate.name] = None
-        if page is not None:
-            paper = self.paper_of(candidate.hit.url)
-            why = why_left_out(page, credibility(page, paper), self.use.credibility_floor)
-            if all(one.source_key != page.source_key for one in self.pages):
-                self.keep(page, paper)
-                self.left_out += [LeftOut(page.source_key, why)] if why else []
-            if why:
-                # What the page says to programs is not repeated to whoever reads the result.
-                self.turn_away(page.final_url, why.partition(":")[0])
-            else:
-                self._fetched[candidate.name] = page
-        self._read_more()
-
-    def _pages_of(self, topic: TopicProgress) -> list[PageFacts]:
-        """The pages that count for a topic, copies once."""
-        kept: list[PageFacts] = []
-        for name in topic.tried:
-            page = self._fetched.get(name)
-            if page is not None and same_as(page, kept) is None:
-                kept.append(page)
-        return kept
-
-    async def add_passages(self, topic: TopicProgress) -> None:
-        """A topic with what its pages say beside what the corpus does."""
-        pages = self._pages_of(topic)
-        if not pages or topic.plan is None or topic.pack is None:
-            return
-        try:
-            found = await self.run.io(Outside.rank_pages, topic.query, topic.plan, tuple(page.path for page in pages))
-        except Abandoned:
-            return
-        except Failed as failed:
-            self.run.gave_up("evaluate", failed, "web_page_failed")
-            return
-        dated = {page.source_key: page.published for page in pages}
-        rows = [replace(row, dated=dated[row.source_key]) for row in found.evidence if row.source_key in dated]
-        if rows:
-            topic.pack = merged(topic.pack, found, rows, NOTES_A_TOPIC + PAGES_A_TOPIC)
-
-
-def _offers(topic: TopicProgress, web: _TopicPages) -> Iterator[str]:
-    """Results whose title and snippet speak of the topic; none that speaks to programs."""
-    wanted = content_stems(topic.topic.topic)
-    for one in web.ordered(topic):
-        shown = f"{one.hit.title}\n{one.hit.snippet}"
-        if len(wanted & content_stems(shown)) >= _OWN * len(wanted) and not injections_in(shown):
-            yield _linked(one.hit.title, one.hit.url)
 
 
 def _linked(title: str, address: str) -> str:

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from citewell.answer.evidence import PreparedSynthesis
 from citewell.answer.quote import with_estimate
 from citewell.check.verdict import Citation, Draft, Verification
-from citewell.clock import Clock
 from citewell.errors import CitewellError, NotFound, Unavailable
-from citewell.flows.pages import PageStore
+from citewell.flows.pages import Web
 from citewell.models.judge import AnswerSpans, ClaimPair, Entailment, Entails
 from citewell.models.messages import ChatFailed, ChatModel, ChatPurpose, ChatReply, ChatRequest
 from citewell.models.rerank import Reranker
@@ -33,7 +32,7 @@ from citewell.reports.brief import BoundCitation, Brief, Duplicate, ItemCredibil
 from citewell.reports.quotes import QuotedQuery
 from citewell.reports.strategies import drafted, expanded, inspected, planned, retrieved, searches_of, strategy_of
 from citewell.reports.survey import TopicSurveys
-from citewell.runs.journal import Failed, Until, step
+from citewell.runs.journal import Failed, step
 from citewell.runs.run import JudgeResult, Stage
 from citewell.search.given import reread
 from citewell.search.lanes import OpenLane, SemanticUse, compare_texts
@@ -48,13 +47,14 @@ from citewell.text.documents import DocumentView
 from citewell.text.secrets import MaskedStream, Masker
 from citewell.text.urls import host_of
 from citewell.web.facts import PageFacts, SearchHit, SentRequest
-from citewell.web.fetch import READERS, MakesText, PageReader
+from citewell.web.fetch import READERS, PageReader
 from citewell.web.fetch import ReadPage as FetchedPage
-from citewell.web.guard import FetchFailed, Guard
-from citewell.web.providers import EnabledProvider
-from citewell.web.search import MAX_BYTES, SiteRules, WebSearcher
+from citewell.web.guard import FetchFailed
+from citewell.web.search import MAX_BYTES, SiteRules
 
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class View(Protocol):
@@ -76,28 +76,12 @@ class NoteFiles(Protocol):
 
 
 Keep = Callable[[Sequence[tuple[str, str]]], tuple[str, ...]]
-# Pairs a judge is given at a time: time that runs out is noticed between two of them.
-JUDGED_AT_ONCE = 4
-# The same for a reader, which is asked about short passages.
-READ_AT_ONCE = 4
+# What a judge or a reader is given at a time.
+_AT_ONCE = 4
 _log = logging.getLogger("citewell.runs")
 # Pages fail every day: unless somebody wants to read of it, nothing is printed.
 _web_log = logging.getLogger("citewell.web")
 _web_log.addHandler(logging.NullHandler())
-
-
-@dataclass(frozen=True, slots=True)
-class Web:
-    """What reaches the web under the fetch guard, and where pages are kept."""
-
-    guard: Guard
-    readers: MakesText
-    searcher: WebSearcher
-    providers: Mapping[str, EnabledProvider]
-    pages: Callable[[], PageStore]
-    # Keeps a page for as long as the run exists.
-    keep: Callable[[PageFacts], None]
-    clock: Clock
 
 
 _ASK_STAGES: dict[ChatPurpose, Stage] = {
@@ -109,23 +93,6 @@ _ASK_STAGES: dict[ChatPurpose, Stage] = {
     "evaluate": "evaluate",
     "triage": "evaluate",
 }
-
-
-def _ask_stage(asked: Mapping[str, Any]) -> Stage:
-    return _ASK_STAGES[asked["request"].purpose]
-
-
-def _ask_until(asked: Mapping[str, Any]) -> Until:
-    return "writing" if asked["request"].purpose in ("write", "repair", "review") else "gathering"
-
-
-def _retrieve_stage(asked: Mapping[str, Any]) -> Stage:
-    return "retrieve" if asked["attempt"] == 1 else "optional_expand_or_retry"
-
-
-def _retrieve_until(asked: Mapping[str, Any]) -> Until:
-    # What a first search finds is all there is to answer from: it gets a moment to end.
-    return "search" if asked["attempt"] == 1 else "gathering"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +175,10 @@ class Outside:
 
     # Models
 
-    @step(_ask_stage, _ask_until)
+    @step(
+        lambda asked: _ASK_STAGES[asked["request"].purpose],
+        lambda asked: "writing" if asked["request"].purpose in ("write", "repair", "review") else "gathering",
+    )
     async def ask(self, request: ChatRequest, *, on_text: Callable[[str], None] | None = None) -> ChatReply:
         """One call of a model. Failed with `usage`, `cost_usd` and `attempts` where it gave no usable reply."""
         _log.info("asking %s to %s", request.model, request.purpose)
@@ -228,36 +198,40 @@ class Outside:
     @step("verify", "writing")
     async def judge_claims(self, judge: str, pairs: tuple[ClaimPair, ...], seconds: float) -> tuple[Entails, ...]:
         """Whether quotes entail the sentences that rest on them, by the judge, in at most so many seconds."""
-        scores: list[Entails] = []
-        try:
-            async with asyncio.timeout(seconds):
-                opened = await asyncio.to_thread(self._open_judge) if self._open_judge is not None else None
-                if opened is None:
-                    raise Unavailable("No judge is set.", fix="Set CITEWELL_JUDGE.")
-                for first in range(0, len(pairs), JUDGED_AT_ONCE):
-                    scores += await asyncio.to_thread(opened.judge, pairs[first : first + JUDGED_AT_ONCE])
-        except TimeoutError:
-            raise Unavailable(f"The judge took longer than {seconds:g} s.") from None
-        return tuple(map(_rounded, scores))
+        scores = await self._in_batches("judge", self._open_judge, lambda opened: opened.judge, pairs, seconds)
+        # To four places: the last digits differ between machines, and nothing may hang on them.
+        return tuple(Entails(round(one.entails, 4), round(one.neutral, 4), round(one.contradicts, 4)) for one in scores)
 
     @step("prepare_synthesis", "writing")
     async def read_answers(
         self, reader: str, question: str, texts: tuple[str, ...], seconds: float
     ) -> tuple[float, ...]:
         """How likely each of these texts answers the question, by the reader, in at most so many seconds."""
-        answers: list[float] = []
+        readings = await self._in_batches(
+            "reader", self._open_reader, lambda opened: partial(opened.read, question), texts, seconds
+        )
+        return tuple(round(1.0 - one.no_answer, 4) for one in readings)
+
+    async def _in_batches(
+        self,
+        name: str,
+        open_model: Callable[[], T | None] | None,
+        ask: Callable[[T], Callable[[Sequence[A]], Sequence[B]]],
+        items: Sequence[A],
+        seconds: float,
+    ) -> list[B]:
+        """A model of this machine over so many items: time that runs out is noticed between two batches."""
+        said: list[B] = []
         try:
             async with asyncio.timeout(seconds):
-                opened = await asyncio.to_thread(self._open_reader) if self._open_reader is not None else None
+                opened = await asyncio.to_thread(open_model) if open_model is not None else None
                 if opened is None:
-                    raise Unavailable("No reader is set.", fix="Set CITEWELL_READER.")
-                for first in range(0, len(texts), READ_AT_ONCE):
-                    some = texts[first : first + READ_AT_ONCE]
-                    readings = await asyncio.to_thread(opened.read, question, some)
-                    answers += [round(1.0 - one.no_answer, 4) for one in readings]
+                    raise Unavailable(f"No {name} is set.", fix=f"Set CITEWELL_{name.upper()}.")
+                for first in range(0, len(items), _AT_ONCE):
+                    said += await asyncio.to_thread(ask(opened), items[first : first + _AT_ONCE])
         except TimeoutError:
-            raise Unavailable(f"The reader took longer than {seconds:g} s.") from None
-        return tuple(answers)
+            raise Unavailable(f"The {name} took longer than {seconds:g} s.") from None
+        return said
 
     @step("prepare_synthesis", "end")
     async def compare(self, question: str, texts: tuple[str, ...]) -> Similarities:
@@ -273,7 +247,11 @@ class Outside:
 
     # The corpus
 
-    @step(_retrieve_stage, _retrieve_until)
+    # What a first search finds is all there is to answer from: it gets a moment to end.
+    @step(
+        lambda asked: "retrieve" if asked["attempt"] == 1 else "optional_expand_or_retry",
+        lambda asked: "search" if asked["attempt"] == 1 else "gathering",
+    )
     async def retrieve(
         self, question: str, plan: QueryPlan, attempt: int = 1, semantic: SemanticUse = "off", source: str = ""
     ) -> PackReply:
@@ -543,8 +521,3 @@ class Outside:
 
 def _nowhere(text: str) -> None:
     """Text of a call that shows nothing."""
-
-
-def _rounded(score: Entails) -> Entails:
-    """To four places: the last digits differ between machines, and nothing may hang on them."""
-    return Entails(round(score.entails, 4), round(score.neutral, 4), round(score.contradicts, 4))

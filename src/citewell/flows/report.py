@@ -11,7 +11,7 @@ failed is skipped and named; what the others found stays.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -22,9 +22,8 @@ from citewell.answer.evidence import (
     Readings,
     merge_packs,
     merge_prepared,
-    prepare_synthesis,
 )
-from citewell.check.verdict import Draft, Verification
+from citewell.check.verdict import Draft
 from citewell.flows.found import (
     Findings,
     MayAsk,
@@ -34,13 +33,22 @@ from citewell.flows.found import (
     note_asked,
     note_ceiling,
     note_cost,
+    or_none,
     retrieve,
     some,
 )
-from citewell.flows.gather import ATTEMPTS_A_READ, COPY, Gather, name_of, same_as
+from citewell.flows.gather import ATTEMPTS_A_READ, Result, Sources, gather, keep_snippets
 from citewell.flows.local import note_found
 from citewell.flows.outside import BindingReply, Outside
-from citewell.flows.write import Writing, WritingForm, drafted_by, stop_reason
+from citewell.flows.write import (
+    Writing,
+    WritingForm,
+    drafted_by,
+    may_be_asked,
+    packed_each,
+    seconds_to_write,
+    stop_reason,
+)
 from citewell.models.messages import ChatRequest, Usage, estimate_tokens
 from citewell.reports.brief import (
     STRATEGY_NAMES,
@@ -68,14 +76,14 @@ from citewell.reports.strategies import (
 )
 from citewell.reports.subqueries import PLAN_TOKENS, LlmQueryPlanner, topics_of
 from citewell.reports.writing import compose_report, count, knowledge_items, page_items, read_report, report_request
-from citewell.runs.journal import ANSWER_GRACE_SECONDS, Abandoned, Failed, Run
+from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, Stage
 from citewell.search.conversation import prompt_of
 from citewell.search.pack import ResearchPack
 from citewell.search.plan import plan_question
 from citewell.search.query import QueryPlan
 from citewell.text.secrets import kinds_of_secrets
-from citewell.web.facts import PageFacts, SearchHit, WebUse
+from citewell.web.facts import WebUse
 
 ROWS_A_QUERY = 8
 HITS_A_QUERY = 8
@@ -106,20 +114,10 @@ class SubQueryProgress:
     def index(self) -> int:
         return self.sub_query.index
 
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A result of a search, who found it and for which sub-query; `place` is where it was ranked."""
-
-    hit: SearchHit
-    family: Family
-    provider: str
-    sub_query: int
-    place: int
-
     @property
-    def name(self) -> str:
-        return name_of(self.hit.url)
+    def asked(self) -> str:
+        """What the web is asked for it."""
+        return self.sub_query.query[:_MOST_QUERY_CHARS]
 
 
 async def report(run: Run, found: Findings) -> None:
@@ -133,7 +131,10 @@ class _Report:
         self.run, self.found, self.task = run, found, task
         self.plan: ReportPlan | None = None
         self.work: list[SubQueryProgress] = []
-        self.web = _FamilyPages(self, run.request.web or WebUse())
+        self.web = Sources(run, found, run.request.web or WebUse(), self._next_page, hits_a_query=HITS_A_QUERY)
+        self.web.search_seconds = _SEARCH_SECONDS
+        # Of each page by its key: whence it came and who found it.
+        self.origins: dict[str, tuple[Family, str]] = {}
         self.skipped: tuple[SkippedFamily, ...] = ()
         self.items: tuple[ReportItem, ...] = ()
         self.duplicates: tuple[Duplicate, ...] = ()
@@ -148,9 +149,12 @@ class _Report:
         run, found = self.run, self.found
         self._estimate_cost()
         self.plan = await self._planned()
-        self._plan_searches(self.plan)
-        await self.web.gather()
-        self._gathered()
+        limits = replace(run.request.limits, limit=ROWS_A_QUERY, include_related=False)
+        for one in self.plan.sub_queries:
+            searches = plan_question(prompt_of(one.query), run.request.filters, limits, include_topic_brief=False)
+            found.queries_tried += [variant.query for variant in searches.query_variants]
+            self.work.append(SubQueryProgress(one, searches))
+        await self._gather()
         await self._weigh()
         live = [one for one in self.work if self._of_query(one.index)]
         if not live:
@@ -178,8 +182,10 @@ class _Report:
         plan = await self._plan_of_model()
         if plan is None:
             plan = await self._plan_by_rules(None)
-        if plan.planned_by == "rules" and (topics := self._to_survey()):
-            survey = await self._survey(topics)
+        has_corpus = any(use.family == "knowledge" for use in task.families) and not run.is_hurried
+        topics = topics_of(task.brief.question) if has_corpus and plan.planned_by == "rules" else ()
+        if topics:
+            survey = await or_none(run, run.io(Outside.survey_topic, topics, run.request.filters), "plan")
             if survey is not None and survey.documents:
                 plan = await self._plan_by_rules(survey)
         families = tuple(use.family for use in task.families)
@@ -207,7 +213,7 @@ class _Report:
         for _ in range(_PLAN_TRIES):
             if self.run.is_hurried:
                 return None
-            seconds = self._seconds(min(_PLAN_SECONDS, use.planner_seconds))
+            seconds = seconds_to_write(run, min(_PLAN_SECONDS, use.planner_seconds))
             request = fitted(run, self.found, LlmQueryPlanner().request(task.brief, use.planner, seconds, unreadable))
             if request is None:
                 note_ceiling(run, self.found)
@@ -235,31 +241,41 @@ class _Report:
         self.run.note("planner_failed", f"planned without the model: {why[:300]}", error=why[:300])
         self.run.warn("planner_failed_deterministic_used")
 
-    def _to_survey(self) -> tuple[str, ...]:
-        """The topics that the corpus is surveyed for, where it is searched at all."""
-        has_corpus = any(use.family == "knowledge" for use in self.task.families)
-        return topics_of(self.task.brief.question) if has_corpus and not self.run.is_hurried else ()
-
-    async def _survey(self, topics: tuple[str, ...]) -> TopicSurvey | None:
-        try:
-            return await self.run.io(Outside.survey_topic, topics, self.run.request.filters)
-        except Abandoned:
-            return None
-        except Failed as failed:
-            self.run.gave_up("plan", failed)
-            return None
-
-    def _plan_searches(self, plan: ReportPlan) -> None:
-        request = self.run.request
-        limits = replace(request.limits, limit=ROWS_A_QUERY, include_related=False)
-        for one in plan.sub_queries:
-            searches = plan_question(prompt_of(one.query), request.filters, limits, include_topic_brief=False)
-            self.found.queries_tried += [variant.query for variant in searches.query_variants]
-            self.work.append(SubQueryProgress(one, searches))
-
     # Gathering
 
-    async def look_up(self, work: SubQueryProgress) -> None:
+    async def _gather(self) -> None:
+        """Every family for every sub-query at the same time, then the best pages of every search, as items."""
+        run, task, web = self.run, self.task, self.web
+        families = {use.family for use in task.families}
+        if "knowledge" in families:
+            web.tasks += [run.spawn(self._look_up(work)) for work in self.work]
+        # What was taken from the own documents of a user is never sent to anybody, nor what looks like a secret.
+        asked = [one for one in self.work if not one.sub_query.places and not kinds_of_secrets(one.sub_query.query)]
+        pairs = [(name, one.asked) for one in asked for use in task.families for name in use.providers]
+        pairs = [] if run.is_late else list(dict.fromkeys(pairs))
+        await gather(web, pairs[: web.use.max_queries])
+        family_of = {name: use.family for use in task.families for name in use.providers}
+        await self._keep_snippets(family_of)
+        for page in web.pages:
+            first = next((one for one in web.results if web.read.get(one.name) is page), None)
+            self.origins[page.source_key] = (family_of[first.provider], first.provider) if first else ("web", "")
+        await run.all(*(self._rank(work) for work in asked))
+        pages = {page.source_key: page for page in web.pages}
+        items: list[ReportItem] = []
+        for work in self.work:
+            items += knowledge_items(work.index, work.pack.evidence if work.pack else ())
+            rows = work.pages.evidence if work.pages else ()
+            items += page_items(work.index, rows, pages, self.origins, web.papers)
+        self.items, self.skipped = tuple(items), tuple(self._failed_families())
+        for one in self.skipped:
+            text = f"{one.family} is left out: {one.reason}"
+            self.run.note("family_skipped", text, family=one.family, reason=one.reason)
+        if self.skipped:
+            self.run.warn("source_family_failed")
+        if not items:
+            self._end_with_nothing()
+
+    async def _look_up(self, work: SubQueryProgress) -> None:
         """Search the corpus; what was taken from its own sections is read where it stands."""
         run, found, query = self.run, self.found, work.sub_query.query
         try:
@@ -278,23 +294,35 @@ class _Report:
         found.saw(*keys)
         note_found(run, keys, pack.coverage.recall_note)
 
-    def _gathered(self) -> None:
-        """Everything that was found as items, and the families that failed, by name."""
+    def _next_page(self) -> tuple[Result, None] | None:
+        """Once every search is in: the best page of every search first, as many as may be read."""
         web = self.web
-        pages = {page.source_key: page for page in web.pages}
-        items: list[ReportItem] = []
-        for work in self.work:
-            items += knowledge_items(work.index, work.pack.evidence if work.pack else ())
-            rows = work.pages.evidence if work.pages else ()
-            items += page_items(work.index, rows, pages, web.origins, web.papers)
-        self.items, self.skipped = tuple(items), tuple(self._failed_families())
-        for one in self.skipped:
-            text = f"{one.family} is left out: {one.reason}"
-            self.run.note("family_skipped", text, family=one.family, reason=one.reason)
-        if self.skipped:
-            self.run.warn("source_family_failed")
-        if not items:
-            self._end_with_nothing()
+        is_full = len(web.pages) + len(web.reading) >= web.use.max_reads
+        if web.searching.total() or is_full or web.attempts >= web.use.max_reads * ATTEMPTS_A_READ:
+            return None
+        order = {one.asked: at for at, one in reversed(list(enumerate(self.work)))}
+        return next(((one, None) for one in sorted(web.untried(), key=lambda one: (one.place, order[one.query]))), None)
+
+    async def _keep_snippets(self, family_of: Mapping[str, Family]) -> None:
+        """For a family of which no page could be read, what its providers showed of their results."""
+        web = self.web
+        for family in dict.fromkeys(family_of[one.provider] for one in web.results):
+            found = [one for one in web.results if family_of[one.provider] == family]
+            hits = [one.hit for one in found if one.hit.snippet][:_MOST_SNIPPETS]
+            if not hits or any(web.read.get(one.name) for one in found) or self.run.is_late:
+                continue
+            await or_none(self.run, keep_snippets(web, hits), "read", "web_loop_failed")
+
+    async def _rank(self, work: SubQueryProgress) -> None:
+        """The passages of the pages that were read for a sub-query."""
+        web = self.web
+        found = [web.read.get(one.name) for one in web.results if one.query == work.asked]
+        keys = {page.source_key for page in found if page is not None}
+        paths = tuple(page.path for page in web.pages if page.source_key in keys)
+        if not paths:
+            return
+        ranked = self.run.io(Outside.rank_pages, work.sub_query.query, work.plan, paths)
+        work.pages = await or_none(self.run, ranked, "evaluate", "web_loop_failed")
 
     def _failed_families(self) -> Iterator[SkippedFamily]:
         for use in self.task.families:
@@ -303,11 +331,14 @@ class _Report:
                 if reasons and all(work.pack is None for work in self.work):
                     yield SkippedFamily("knowledge", reasons[0])
                 continue
-            if use.family in self.web.answered:
+            if self.web.answered & set(use.providers):
                 continue
-            if failures := self.web.failures.get(use.family):
+            failures = [
+                f"{one.source}: {one.problem}: {one.message}" for one in self.web.failed if one.source in use.providers
+            ]
+            if failures:
                 yield SkippedFamily(use.family, "; ".join(dict.fromkeys(failures))[:500])
-            elif self.web.searched[use.family]:
+            elif any(provider in use.providers for provider, _ in self.web.asked):
                 yield SkippedFamily(use.family, "there was no time for it")
 
     # Copies and credibility
@@ -360,16 +391,14 @@ class _Report:
         doubtful = triage.to_ask(outside, self.credibility, floor)
         if not doubtful or not use.writes or run.is_late:
             return
-        request = fitted(run, self.found, triage.request(tuple(doubtful), use.writer, self._seconds(_TRIAGE_SECONDS)))
+        request = fitted(
+            run, self.found, triage.request(tuple(doubtful), use.writer, seconds_to_write(run, _TRIAGE_SECONDS))
+        )
         if request is None:
             return
         note_asked(run, request)
-        try:
-            reply = await ask(run, self.found, request)
-        except Abandoned:
-            return
-        except Failed as failed:
-            run.gave_up("evaluate", failed, "triage_failed_rules_used")
+        reply = await or_none(run, ask(run, self.found, request), "evaluate", "triage_failed_rules_used")
+        if reply is None:
             return
         verdicts, error = triage.read(reply.text, outside, self.credibility, floor, request.model)
         self.credibility = tuple(verdicts)
@@ -396,14 +425,12 @@ class _Report:
         """All evidence is ready: a model writes, or passages are quoted; whether what is written stands."""
         run, found, request, use = self.run, self.found, self.run.request, self.run.request.models
         run.enter("prepare_synthesis")
-        chars = max(_LEAST_CHARS, request.max_evidence_chars // len(live)) if self._model_writes else None
+        by_model = use.writes and may_be_asked(run) and not self.task.own("synthesizer")
         packs = [self._pack(one) for one in live]
-        for one, pack in zip(live, packs, strict=True):
-            one.prepared = prepare_synthesis(
-                *(pack, chars or request.max_evidence_chars, 0, request.reserves),
-                withhold_secrets=use.writes and use.is_hosted,
-            )
-        prepared = merge_prepared(request.question, [one.prepared for one in live if one.prepared])
+        parts = packed_each(run, packs, _LEAST_CHARS, is_shared=by_model)
+        for one, part in zip(live, parts, strict=True):
+            one.prepared = part
+        prepared = merge_prepared(request.question, parts)
         found.pack, found.plan = merge_packs(packs), self.work[0].plan
         form = WritingForm(
             self._request, self._read, self._quote, self.task.own("synthesizer"), self.task.own("verifier")
@@ -415,12 +442,6 @@ class _Report:
         base = work.pack or work.pages or next(one.pack for one in self.work if one.pack is not None)
         rows = tuple(item.row for item in self._of_query(work.index))
         return replace(base, evidence=rows, exact_tag_evidence=(), next_steps=())
-
-    @property
-    def _model_writes(self) -> bool:
-        run = self.run
-        over = run.is_hurried or "writing" in run.over or run.seconds_left <= ANSWER_GRACE_SECONDS
-        return run.request.models.writes and not over and not self.task.own("synthesizer")
 
     def _request(self, prepared: PreparedSynthesis, seconds: float) -> ChatRequest:
         assert self.plan is not None
@@ -449,45 +470,35 @@ class _Report:
         assert self.plan is not None
         run.enter("verify")
         by_model = found.draft is not None and found.draft.written_by == "model"
-        bound = await self._bound(found.verification)
+        # Which retained item each citation stands in.
+        binder, cited = self.task.binder, found.verification.citations
+        if binder in STRATEGY_NAMES["binder"]:
+            bound = BindingReply(*strategy_of("binder", binder).bind(cited, self._retained))
+        else:
+            try:
+                bound = await run.io(Outside.bind, binder, cited, self._retained)
+            except Failed as failed:
+                self._fail("verify", failed)
         composed = compose_report(
             *(found.verification, self.plan, self.types, bound.citations, bound.unresolved), by_model=by_model
         )
-        if composed.report is None:
-            self._note_bound(0, 0, composed.unresolved)
-            self._stop(
-                Failure(
-                    *(
-                        "verify",
-                        "unresolved_citations",
-                        f"The report does not hold: {'; '.join(composed.unresolved[:3])}.",
-                    ),
-                    fix="What was gathered is kept with the run; ask for a fresh attempt, or with another model.",
-                )
-            )
-        self.report = composed.report
-        self._note_bound(len(composed.report.claims), len(composed.report.citations))
+        self.report, bad = composed.report, composed.unresolved if composed.report is None else ()
+        claims, citations = (len(self.report.claims), len(self.report.citations)) if self.report else (0, 0)
+        text = bad[0] if bad else f"{claims} claims, {citations} citations, all resolved"
+        run.note("report_bound", text, claims=claims, citations=citations, unresolved=bad)
+        if self.report is None:
+            message = f"The report does not hold: {'; '.join(bad[:3])}."
+            fix = "What was gathered is kept with the run; ask for a fresh attempt, or with another model."
+            self._stop(Failure("verify", "unresolved_citations", message, fix))
         run.finishing = run.finishing or "enough_evidence"
-
-    def _note_bound(self, claims: int, citations: int, unresolved: tuple[str, ...] = ()) -> None:
-        text = unresolved[0] if unresolved else f"{claims} claims, {citations} citations, all resolved"
-        self.run.note("report_bound", text, claims=claims, citations=citations, unresolved=unresolved)
-
-    async def _bound(self, checked: Verification) -> BindingReply:
-        """Which retained item each citation stands in."""
-        binder = self.task.binder
-        if binder in STRATEGY_NAMES["binder"]:
-            return BindingReply(*strategy_of("binder", binder).bind(checked.citations, self._retained))
-        try:
-            return await self.run.io(Outside.bind, binder, checked.citations, self._retained)
-        except Failed as failed:
-            self._fail("verify", failed)
 
     def record(self) -> ReportRecord:
         """Everything that was gathered and came of it."""
         task = self.task
         retained = tuple(item.ref_id for item in self._retained) if self.is_triaged else ()
-        searches: Counter[str] = Counter(self.web.searched)
+        searches: Counter[str] = Counter(
+            use.family for use in task.families for provider, _ in self.web.asked if provider in use.providers
+        )
         searches["knowledge"] = sum(one.pack is not None or bool(one.corpus_failed) for one in self.work)
         read = sum("snippet" not in page.flags for page in self.web.pages)
         return ReportRecord(
@@ -495,7 +506,13 @@ class _Report:
             brief=task.brief,
             created_by=task.created_by,
             plan=self.plan,
-            items=tuple(_kept(item) for item in self.items),
+            # What ranked an item says nothing to who reads the report.
+            items=tuple(
+                replace(
+                    one, row=replace(one.row, signals=(), sections=(), matched_terms=(), missing_terms=(), lanes=())
+                )
+                for one in self.items
+            ),
             duplicates=self.duplicates,
             credibility=self.credibility,
             retained=retained,
@@ -524,142 +541,3 @@ class _Report:
     def _stop(self, failure: Failure) -> NoReturn:
         self.error = failure.message
         self.run.end("synthesis_failed", failure)
-
-    def _seconds(self, most: float = 600.0) -> float:
-        return round(max(min(most, self.run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
-
-
-class _FamilyPages(Gather):
-    """The corpus, the web, papers and code for every sub-query, all at once; then pages, as far as the budget goes."""
-
-    def __init__(self, report: _Report, use: WebUse) -> None:
-        super().__init__(report.run, report.found, use)
-        self._report = report
-        self.searched: Counter[Family] = Counter()
-        self.answered: set[Family] = set()
-        self.failures: dict[Family, list[str]] = {}
-        self._hits: list[Hit] = []
-        self._candidates: list[Hit] = []
-        # Of each page by its key: whence it came and who found it, and for which sub-queries.
-        self.origins: dict[str, tuple[Family, str]] = {}
-        self._asked_for: dict[str, set[int]] = {}
-
-    async def gather(self) -> None:
-        """Every family for every sub-query at the same time, then the best pages of every search."""
-        run, report = self.run, self._report
-        families = {use.family for use in report.task.families}
-        tasks = [run.spawn(report.look_up(work)) for work in report.work] if "knowledge" in families else []
-        wanted = [] if run.is_late else list(self._wanted())[: self.use.max_queries]
-        for family, provider, work in wanted:
-            self.searched[family] += 1
-            tasks.append(run.spawn(self._search(family, provider, work)))
-        for task in tasks:
-            await task
-        while chosen := self._next_pages():
-            await run.all(*(self._page(one) for one in chosen))
-        await self._keep_snippets()
-        await run.all(*(self._rank(work) for work in report.work))
-
-    def _wanted(self) -> Iterator[tuple[Family, str, SubQueryProgress]]:
-        """The searches outside, sub-query by sub-query, so that each is asked of every provider before the next.
-
-        What was taken from the user's own documents is never sent to anybody, nor what looks like a key or a password.
-        """
-        for work in self._report.work:
-            if work.sub_query.places or kinds_of_secrets(work.sub_query.query):
-                continue
-            for use in self._report.task.families:
-                for provider in use.providers:
-                    yield use.family, provider, work
-
-    async def _search(self, family: Family, provider: str, work: SubQueryProgress) -> None:
-        """Results join the candidates; a page that is known already is read once and looked through for both."""
-        query = work.sub_query.query[:_MOST_QUERY_CHARS]
-        failed = len(self.failed)
-        hits = await self.search(provider, query, HITS_A_QUERY, _SEARCH_SECONDS)
-        if hits is None:
-            self.failures.setdefault(family, []).extend(
-                f"{provider}: {one.problem}: {one.message}" for one in self.failed[failed:]
-            )
-            return
-        self.answered.add(family)
-        known = {one.name for one in self._hits}
-        found = [Hit(hit, family, provider, work.index, place) for place, hit in enumerate(hits)]
-        self._candidates += [
-            one for one in {one.name: one for one in reversed(found)}.values() if one.name not in known
-        ][::-1]
-        self._hits += found
-
-    def _next_pages(self) -> list[Hit]:
-        """The next pages to read: the best of every search first, as many as may still be read."""
-        use = self.use
-        room = min(use.max_reads - len(self.pages), use.max_reads * ATTEMPTS_A_READ - self.attempts)
-        room = min(room, self.bytes_left // use.page_bytes)
-        if room <= 0 or self.run.is_late:
-            return []
-        ordered = sorted(self._candidates, key=lambda one: (one.place, one.sub_query))
-        chosen, self._candidates = ordered[:room], ordered[room:]
-        self.attempts += len(chosen)
-        return chosen
-
-    async def _page(self, candidate: Hit) -> None:
-        """A page was read; a copy of another one counts as that one."""
-        self.reserve(self.use.page_bytes)
-        page = await self.read(candidate.hit.url, self.use.page_bytes)
-        if page is None:
-            return
-        same = same_as(page, self.pages)
-        key = page.source_key if same is None else same.source_key
-        hits = [one for one in self._hits if one.name == candidate.name]
-        self._asked_for.setdefault(key, set()).update(one.sub_query for one in hits)
-        if same is not None:
-            self.turn_away(page.final_url, f"{COPY} {key}")
-            return
-        self._take(page, hits)
-        self.keep(page, self.papers.get(key))
-
-    def _take(self, page: PageFacts, hits: Sequence[Hit]) -> None:
-        first = hits[0] if hits else None
-        self.origins[page.source_key] = (first.family, first.provider) if first else ("web", "")
-        paper = next((one.hit.paper for one in hits if one.hit.paper is not None), None)
-        if paper is not None:
-            self.papers[page.source_key] = paper
-
-    async def _keep_snippets(self) -> None:
-        """For a family of which no page could be read, what its providers showed of their results."""
-        for family in dict.fromkeys(one.family for one in self._hits):
-            hits = tuple(one.hit for one in self._hits if one.family == family and one.hit.snippet)[:_MOST_SNIPPETS]
-            if not hits or family in {read for read, _ in self.origins.values()} or self.run.is_late:
-                continue
-            self.run.warn("web_snippets_only")
-            try:
-                pages = await self.run.io(Outside.keep_snippets, hits)
-            except Abandoned:
-                return
-            except Failed as failed:
-                self.run.gave_up("read", failed, "web_loop_failed")
-                continue
-            for page in pages:
-                of_page = [one for one in self._hits if one.hit.url == page.url]
-                self._take(page, of_page)
-                self.pages.append(page)
-                self._asked_for.setdefault(page.source_key, set()).update(one.sub_query for one in of_page)
-                self.found.saw(page.source_key)
-
-    async def _rank(self, work: SubQueryProgress) -> None:
-        """The passages of the pages that were read for a sub-query."""
-        paths = tuple(page.path for page in self.pages if work.index in self._asked_for[page.source_key])
-        if not paths:
-            return
-        try:
-            work.pages = await self.run.io(Outside.rank_pages, work.sub_query.query, work.plan, paths)
-        except Abandoned:
-            return
-        except Failed as failed:
-            self.run.gave_up("evaluate", failed, "web_loop_failed")
-
-
-def _kept(item: ReportItem) -> ReportItem:
-    """An item as a record keeps it: what ranked it says nothing to who reads the report."""
-    row = replace(item.row, signals=(), sections=(), matched_terms=(), missing_terms=(), lanes=())
-    return replace(item, row=row)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from citewell.clock import Clock
 from citewell.errors import BadInput
 from citewell.flows.found import affordable, call_of, lost_call, spent
-from citewell.models.messages import ChatFailed, ChatModel, ChatReply, ChatRequest, PromptMessage
+from citewell.models.messages import ChatFailed, ChatModel, ChatRequest, PromptMessage
 from citewell.runs.run import ModelUse, Spend
 from citewell.store.port import (
     CorpusStore,
@@ -77,34 +77,29 @@ class _Work:
 
     def run(self) -> Iterator[SummaryProgress | SummaryReport]:
         started = self._clock.monotonic()
-        total, done, after, ended = self._lacking(), 0, 0, False
+        lacking, asked = self._corpus.summaries, (self._kind, self._model, self._keys)
+        total, done, after, ended = lacking.count_lacking(*asked), 0, 0, False
         yield SummaryProgress(0, total)
-        while (waiting := self._next(after)) is not None:
+        while (waiting := lacking.next_lacking(*asked, after)) is not None:
             after = waiting.place
             made = self._summaries(waiting)
             if made is None:
                 ended = True
                 break
-            if made and self._corpus.summaries.put(waiting.document.source_key, made, self._clock.now()):
+            if made and lacking.put(waiting.document.source_key, made, self._clock.now()):
                 done += 1
             yield SummaryProgress(done, max(total, done), waiting.document.source_key)
         yield SummaryReport(
             summary_kind=self._kind,
             model=self._model,
             documents=done,
-            left=self._lacking(),
+            left=lacking.count_lacking(*asked),
             cost_usd=None if self._spend.unpriced_calls else self._spend.cost_usd,
             stopped="cost_limit_reached" if ended else "done",
             withheld=tuple(self._withheld),
             failed=tuple(self._failed),
             seconds=round(self._clock.monotonic() - started, 3),
         )
-
-    def _lacking(self) -> int:
-        return self._corpus.summaries.count_lacking(self._kind, self._model, self._keys)
-
-    def _next(self, after: int) -> MissingSummary | None:
-        return self._corpus.summaries.next_lacking(self._kind, self._model, self._keys, after)
 
     def _summaries(self, waiting: MissingSummary) -> list[Summary] | None:
         """Of the whole and of every chunk; empty where there is none to be had, None where the money is spent."""
@@ -141,7 +136,8 @@ class _Work:
         if writer.use.is_hosted and kinds_of_secrets(told):
             self._withheld.append(key)
             return ""
-        question = writer.mask(_question(waiting.document.title, told))
+        title, inert = " ".join(waiting.document.title.split()), told.replace("END OF DOCUMENT", "END OF  DOCUMENT")
+        question = writer.mask(f"Title: {title}\nDOCUMENT\n{inert}\nEND OF DOCUMENT")
         messages = (PromptMessage("system", _RULES), PromptMessage("user", question))
         asked = ChatRequest("write", writer.name, messages, _OUTPUT_TOKENS, _SECONDS)
         request = affordable(asked, self._spend, writer.use)
@@ -157,10 +153,10 @@ class _Work:
             self._failed.append((key, error.message))
             return ""
         self._spend = spent(self._spend, call_of(request, reply))
-        said = _written(reply)
+        said = "" if reply.finish == "refusal" else " ".join(reply.text.split())
         if not said:
             self._failed.append((key, "the model gave no summary"))
-        return said
+        return said if len(said) <= _MODEL_CHARS else said[:_MODEL_CHARS].rsplit(" ", 1)[0] + "…"
 
 
 def _told(text: str, length: int, chunks: Sequence[Summary]) -> str:
@@ -176,16 +172,3 @@ def _told(text: str, length: int, chunks: Sequence[Summary]) -> str:
         room -= len(one.text) + 3
         parts.append(f"- {one.text}")
     return "\n".join((opening, "[…]", *parts))
-
-
-def _question(title: str, told: str) -> str:
-    inert = told.replace("END OF DOCUMENT", "END OF  DOCUMENT")
-    return f"Title: {' '.join(title.split())}\nDOCUMENT\n{inert}\nEND OF DOCUMENT"
-
-
-def _written(reply: ChatReply) -> str:
-    """A model's summary in one paragraph; nothing where it declined."""
-    if reply.finish == "refusal":
-        return ""
-    said = " ".join(reply.text.split())
-    return said if len(said) <= _MODEL_CHARS else said[:_MODEL_CHARS].rsplit(" ", 1)[0] + "…"

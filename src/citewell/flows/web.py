@@ -24,12 +24,14 @@ from citewell.flows.found import Findings, MayAsk, ask, fitted, some
 from citewell.flows.gather import (
     ATTEMPTS_A_READ,
     LEAST_BYTES,
-    RETRACTED,
-    Gather,
-    PageCandidate,
-    counts,
-    name_of,
-    same_as,
+    SHARE_OF_TIME,
+    Result,
+    Sources,
+    begin,
+    gather,
+    keep_snippets,
+    note_round,
+    result,
 )
 from citewell.flows.judge import WebAssessment, WebEvidence, assess, weigh
 from citewell.flows.local import (
@@ -47,7 +49,7 @@ from citewell.flows.local import (
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer, answer_form
 from citewell.models.messages import ChatRequest, NoJson, PromptMessage, Usage, estimate_tokens, read_json
-from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run, Task
+from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run
 from citewell.search.pack import ResearchPack
 from citewell.search.plan import distinct, first_queries, intents_of, is_time_bound
 from citewell.search.query import QueryPlan
@@ -59,9 +61,8 @@ from citewell.web.facts import LoopStop, SearchHit, SourceFamily, WebUse
 
 HITS_A_QUERY = 10
 _NEITHER = "Neither what you saved nor what was found on the web answers this directly."
-_SEARCH_SECONDS = 8.0
+_RETRACTED = "retracted_source"
 _EVALUATOR_SHARE = 0.15
-_SHARE_OF_TIME = 0.4
 _MOST_SNIPPETS = 8
 _SURE = 0.5
 # What the first round may use of the queries: the rest is for what turns out to be missing.
@@ -88,11 +89,11 @@ async def web(run: Run, found: Findings) -> None:
         run.request.models.evaluator_price,
     )
     estimate_cost(run, *([advice] if advice.times else []))
-    rounds = Rounds(run, found, use)
-    found.web = rounds.report
+    rounds = _Rounds(run, found, use)
+    found.web = rounds.web.report
     plan, _ = await with_planner(run, found, first_plan(run))
     note_plan(run, found, plan)
-    await rounds.gather(plan)
+    await rounds.run_through(plan)
     if found.pack is None:
         run.end(run.finishing or "no_evidence")
     await inspect(run, found)
@@ -111,156 +112,99 @@ def named_pages(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match.rstrip(".,;:!?)\"'") for match in _ADDRESS.findall(question)))[:_MOST_NAMED]
 
 
-class Rounds(Gather):
+class _Rounds:
     """The loop: each round asks, reads and weighs."""
 
     def __init__(self, run: Run, found: Findings, use: WebUse) -> None:
-        super().__init__(run, found, use)
         question = run.request.question
+        self.run, self.found, self.use = run, found, use
+        self.web = web = Sources(run, found, use, self._choose, hits_a_query=HITS_A_QUERY)
+        web.results += [result(SearchHit(url, url), "question", "", -1) for url in named_pages(question)]
         self._intents, self._is_time_bound = intents_of(question), is_time_bound(question)
-        self._candidates = [PageCandidate(SearchHit(url, url), "question", -1) for url in named_pages(question)]
-        # Pages that were found, by their canonical names, tried or not.
-        self._known = {one.name for one in self._candidates}
-        self._round_pages = 0
-        # How many pages there were when passages were last looked for.
-        self._ranked = -1
+        # How many pages counted when the round began, and how many there were when passages were last looked for.
+        self._before_round, self._ranked = 0, -1
         self._has_snippets = False
+        self._why = ""
         # What a model wants to be asked next, and where it wants to look first.
         self._suggested: tuple[str, ...] = ()
         self._families: tuple[SourceFamily, ...] = ()
         self._times_advised = 0
-        # What is under way in this round, and how many pages of it.
-        self._tasks: list[Task[None]] = []
-        self._reading = 0
         # What the corpus alone gave, and the brief of the topic beside it.
         self._own: ResearchPack | None = None
         self._brief: TopicBrief | None = None
 
-    async def gather(self, plan: QueryPlan) -> None:
+    async def run_through(self, plan: QueryPlan) -> None:
         """Rounds until there is enough, or nothing more may be spent; the pack then holds what counts."""
-        run, found = self.run, self.found
+        run, found, web = self.run, self.found, self.web
         self._plan = plan
-        self._tasks = [run.spawn(self._search_corpus(plan)), run.spawn(self._brief_topic(plan))]
+        web.tasks += [run.spawn(self._search_corpus()), run.spawn(self._brief_topic())]
         queries = first_queries(run.request.question, plan, self._intents, self.use.max_queries)
         self._begin_round(queries, math.ceil(self.use.max_queries * _FIRST_SHARE))
-        self._tasks.append(run.spawn(self._first_advice()))
+        web.tasks.append(run.spawn(self._first_advice()))
         while True:
-            await self._all_in()
+            await gather(web)
             if self._own is None:
                 return
             try:
                 if not await self._weigh(self._own):
                     break
             except Abandoned:
-                self._end(self.stop or "timeout", "the time for weighing is over")
+                self._end(web.stop or "timeout", "the time for weighing is over")
                 break
         if self._brief is not None and found.pack is not None:
             found.pack = with_brief(found.pack, self._brief)
+
+    async def _search_corpus(self) -> None:
+        self._own = await first_search(self.run, self.found, self._plan)
+
+    async def _brief_topic(self) -> None:
+        self._brief = await topic_brief(self.run, self._plan)
 
     # A round
 
     def _begin_round(self, queries: Sequence[str], most: int, *, is_new: bool = True) -> None:
         """The searches of one round: every provider, at most so many, as far as the budget of queries goes."""
-        use = self.use
+        use, web = self.use, self.web
         # A model may say what kind of source to look for: providers of that kind come first, none is left out for it.
         providers = sorted(use.providers, key=lambda name: use.families.get(name) not in self._families)
-        pairs = [(provider, query) for query in queries for provider in providers][: min(most, self.queries_left)]
-        begun, reply_bytes = self.search_bytes(len(pairs))
-        pairs = pairs[:begun]
-        sent = tuple(dict.fromkeys(query for _, query in pairs))
-        self.loop += is_new
-        if is_new and self.loop > 1:
+        pairs = [(provider, query) for query in queries for provider in providers][: min(most, web.queries_left)]
+        pairs = pairs[: web.search_bytes(len(pairs))[0]]
+        if is_new and web.loop:
             self.run.enter("optional_expand_or_retry")
-        self._round_pages = 0 if is_new else self._round_pages
+        if is_new:
+            self._before_round = self._pages_read
         self._suggested = ()
-        self.queries += sent
-        self.found.queries_tried += sent
-        self.sent += len(pairs)
-        self.note_round(self.loop, use.max_loops if use.loops else 1, sent)
-        for provider, query in pairs:
-            self.reserve(reply_bytes)
-            self._tasks.append(self.run.spawn(self._search(provider, query, reply_bytes)))
-        self._read_more()
-
-    async def _all_in(self) -> None:
-        """Until nothing of the round is under way any more; what comes in may begin more."""
-        while self._tasks:
-            await self._tasks.pop(0)
-
-    async def _search_corpus(self, plan: QueryPlan) -> None:
-        self._own = await first_search(self.run, self.found, plan)
-
-    async def _brief_topic(self, plan: QueryPlan) -> None:
-        self._brief = await topic_brief(self.run, plan)
-
-    async def _search(self, provider: str, query: str, max_bytes: int) -> None:
-        """Results join the candidates in their provider's order; a page that is known already does not come twice."""
-        hits = await self.search(provider, query, HITS_A_QUERY, _SEARCH_SECONDS, max_bytes)
-        for place, hit in enumerate(hits or ()):
-            candidate = PageCandidate(hit, provider, place)
-            if candidate.name not in self._known:
-                self._known.add(candidate.name)
-                self._candidates.append(candidate)
-                self.hits.append(hit)
-        self._read_more()
-
-    def _read_more(self) -> None:
-        """Begin to read as many pages as may still count in this round; each has its bytes reserved."""
-        if not self.use.loops or self.run.is_late or self.stop is not None:
-            return
-        while self._room() > 0 and self._candidates and self.attempts < self.use.max_reads * ATTEMPTS_A_READ:
-            max_bytes = self.page_bytes()
-            if not max_bytes:
-                return
-            candidate, reason = self._choose()
-            self._candidates.remove(candidate)
-            self.attempts += 1
-            url = candidate.hit.url
-            self.run.note("page_chosen", f"reading {url}" + (f" ({reason})" if reason else ""), url=url, reason=reason)
-            self._reading += 1
-            self.reserve(max_bytes)
-            self._tasks.append(self.run.spawn(self._page(candidate, max_bytes)))
-
-    async def _page(self, candidate: PageCandidate, max_bytes: int) -> None:
-        """A page was read: it counts, unless it is a copy of one that does."""
-        page = await self.read(candidate.hit.url, max_bytes)
-        self._reading -= 1
-        if page is not None:
-            self._known.add(name_of(page.final_url))
-            same = same_as(page, self.pages)
-            if same is not None:
-                self.turn_away_copy(page, same)
-            else:
-                paper = self.paper_of(candidate.hit.url)
-                self.keep(page, paper)
-                self._round_pages += counts(page)
-                if paper is not None and paper.is_retracted:
-                    self.run.warn(RETRACTED)
-        self._read_more()
-
-    def _room(self, round_pages: int | None = None) -> int:
-        """How many more pages this round may begin to read; the last round has all that is left."""
-        use = self.use
-        left = use.max_reads - self._pages_read - self._reading
-        quota = math.ceil(use.max_reads / max(1, use.max_loops)) + 1
-        read = self._round_pages if round_pages is None else round_pages
-        in_round = left if self.loop >= use.max_loops else quota - read - self._reading
-        return max(0, min(left, in_round)) if self.bytes_left >= LEAST_BYTES else 0
+        sent = tuple(dict.fromkeys(query for _, query in pairs))
+        note_round(web, web.loop + is_new, use.max_loops if use.loops else 1, sent)
+        begin(web, pairs)
 
     @property
     def _pages_read(self) -> int:
-        return sum(counts(page) for page in self.pages)
+        """Pages that count; one that gives orders or hides behind a wall has given its place to another."""
+        return sum(not page.injections and not {"walled", "snippet"} & set(page.flags) for page in self.web.pages)
 
-    def _choose(self) -> tuple[PageCandidate, str]:
-        """The next candidate: in the providers' order, unless there is a reason to take another first."""
-        ordered = sorted(self._candidates, key=lambda one: one.place)
+    def _room(self, round_pages: int) -> int:
+        """How many more pages this round may begin to read; the last round has all that is left."""
+        use, web = self.use, self.web
+        left = use.max_reads - self._pages_read - len(web.reading)
+        quota = math.ceil(use.max_reads / max(1, use.max_loops)) + 1
+        in_round = left if web.loop >= use.max_loops else quota - round_pages - len(web.reading)
+        return max(0, min(left, in_round)) if web.bytes_left >= LEAST_BYTES else 0
+
+    def _choose(self) -> tuple[Result, str] | None:
+        """The next page: in the providers' order, unless there is a reason to take another first."""
+        use, web = self.use, self.web
+        may_read = use.loops and web.attempts < use.max_reads * ATTEMPTS_A_READ
+        ordered = web.untried()
+        if not may_read or not ordered or not self._room(self._pages_read - self._before_round):
+            return None
         first = ordered[0]
         if self._is_time_bound:
             dated = [one for one in ordered[:_FRESH_AMONG] if one.hit.published]
             freshest = max(dated, key=lambda one: (one.hit.published or "")[:10], default=first)
             if freshest is not first and (freshest.hit.published or "")[:10] > (first.hit.published or "")[:10]:
                 return freshest, f"fresh first: {freshest.hit.published}"
-        sites = {site_of(page.final_url) for page in self.pages}
+        sites = {site_of(page.final_url) for page in web.pages}
         elsewhere = next((one for one in ordered if site_of(one.hit.url) not in sites), first)
         if elsewhere is not first and site_of(first.hit.url) in sites:
             return elsewhere, "another site: this one was read already"
@@ -270,102 +214,91 @@ class Rounds(Gather):
 
     async def _weigh(self, own: ResearchPack) -> bool:
         """What the round came to; whether there is another one."""
-        run = self.run
+        run, web = self.run, self.web
         if run.is_hurried or "gathering" in run.over:
-            why = "asked to finish" if run.is_hurried else "the time for gathering is over"
-            self.stop, self.stop_reason = ("budget_exhausted" if run.is_hurried else "timeout"), why
-            if not self.pages or self._ranked == len(self.pages):
-                return self._end(self.stop, why)
+            self._why = "asked to finish" if run.is_hurried else "the time for gathering is over"
+            web.stop = "budget_exhausted" if run.is_hurried else "timeout"
+            if not web.pages or self._ranked == len(web.pages):
+                return self._end(web.stop, self._why)
         try:
-            if not self.pages and not run.is_hurried:
+            if not web.pages and not run.is_hurried:
                 await self._keep_snippets()
-            if not self.pages:
+            if not web.pages:
                 return self._after_nothing()
-            if self._ranked != len(self.pages):
+            if self._ranked != len(web.pages):
                 await self._assess(own)
         except Failed as failed:
             return await self._broken(own, failed)
-        return self.assessment is not None and await self._go_on(self.assessment)
+        return web.assessment is not None and await self._go_on(web.assessment)
 
     async def _keep_snippets(self) -> None:
-        """No page could be read, or none may be: what the providers showed is the evidence, and a warning says so."""
-        hits = tuple(hit for hit in self.hits if hit.snippet)[:_MOST_SNIPPETS]
-        if self._has_snippets or not hits:
-            return
-        self.run.warn("web_snippets_only")
-        self._has_snippets = True
-        pages = await self.run.io(Outside.keep_snippets, hits)
-        known = {hit.url: hit.paper for hit in self.hits if hit.paper is not None}
-        self.pages += pages
-        self.papers |= {page.source_key: known[page.url] for page in pages if page.url in known}
-        self.found.saw(*(page.source_key for page in pages))
-        if any(paper.is_retracted for paper in self.papers.values()):
-            self.run.warn(RETRACTED)
+        """No page could be read, or none may be: what the providers showed is the evidence."""
+        hits = list({one.name: one.hit for one in reversed(self.web.results) if one.hit.snippet}.values())[::-1]
+        if hits and not self._has_snippets:
+            self._has_snippets = True
+            await keep_snippets(self.web, hits[:_MOST_SNIPPETS])
 
     def _after_nothing(self) -> bool:
-        """Nothing came of this round: another one, or the corpus alone answers."""
-        use = self.use
-        if use.loops and self.queries_left and self.loop < use.max_loops and not self.run.is_late and not self.stop:
-            queries = [query for query in self._suggested if query not in self.queries] or self._fallback_queries()
+        """Nothing came of this round: what the question may also be called is asked, or the corpus alone answers."""
+        use, web = self.use, self.web
+        if use.loops and web.queries_left and web.loop < use.max_loops and not self.run.is_late and not web.stop:
+            tried, variants = {query.casefold() for query in web.queries}, self._plan.query_variants
+            others = distinct((one.query for one in variants), len(variants))
+            queries = [query for query in self._suggested if query not in web.queries]
+            queries = queries or [query for query in others if query.casefold() not in tried][:2]
             if queries:
-                self._begin_round(queries, self.queries_left)
+                self._begin_round(queries, web.queries_left)
                 return True
         self.run.warn("nothing_found_on_the_web")
         return self._end("budget_exhausted", "nothing could be read on the web")
 
-    def _fallback_queries(self) -> list[str]:
-        """What the question may also be called, where the first queries found nothing."""
-        tried = {query.casefold() for query in self.queries}
-        variants = self._plan.query_variants
-        wanted = distinct((one.query for one in variants), len(variants))
-        return [query for query in wanted if query.casefold() not in tried][:2]
-
     async def _assess(self, own: ResearchPack) -> None:
         """Look for passages in what was read, and weigh them with the corpus's own."""
-        run, request = self.run, self.run.request
-        self._ranked = len(self.pages)
-        paths = tuple(page.path for page in self.pages)
+        run, request, web = self.run, self.run.request, self.web
+        if any(paper.is_retracted for paper in web.papers.values()):
+            run.warn(_RETRACTED)
+        self._ranked = len(web.pages)
+        paths = tuple(page.path for page in web.pages)
         passages = await run.io(Outside.rank_pages, request.question, self._plan, paths)
         run.enter("evaluate")
         evidence = WebEvidence(
             corpus=own,
             found=passages,
-            pages=tuple(self.pages),
-            papers=tuple(self.papers.items()),
+            pages=tuple(web.pages),
+            papers=tuple(web.papers.items()),
             is_deep=request.profile == "deep",
             is_time_bound=self._is_time_bound,
             intents=self._intents,
             floor=self.use.credibility_floor,
             pinned=request.conversation.pinned,
-            tried=tuple(self.queries),
+            tried=tuple(web.queries),
             rows=max(run.budget.rows, request.limits.limit),
-            max_queries=max(1, min(self.queries_left, 4)),
+            max_queries=max(1, min(web.queries_left, 4)),
             from_notes=self.use.from_notes,
         )
-        self.rows_found = len(own.evidence) + len(passages.evidence)
+        web.rows_found = len(own.evidence) + len(passages.evidence)
         weighed = weigh(evidence)
-        self.assessment = assess(evidence, weighed, await verdict_on(run, weighed.pack, 0, 0, ()))
+        web.assessment = assess(evidence, weighed, await verdict_on(run, weighed.pack, 0, 0, ()))
 
     async def _broken(self, own: ResearchPack, failed: Failed) -> bool:
         """The loop itself failed: what was weighed before, else one pass with snippets, else the corpus alone."""
-        run = self.run
+        run, web = self.run, self.web
         run.gave_up(run.stage, failed, "web_loop_failed")
-        self.stop_reason = self.stop_reason or f"{run.stage} failed: {failed.message}"
-        self.stop = self.stop or "error"
-        can_show = any(hit.snippet for hit in self.hits) and not self._has_snippets
-        if can_show and self.assessment is None and failed.code != STAGE_TIMEOUT:
-            self.pages.clear()
-            self.papers.clear()
+        self._why = self._why or f"{run.stage} failed: {failed.message}"
+        web.stop = web.stop or "error"
+        if web.assessment is None and failed.code != STAGE_TIMEOUT and not self._has_snippets:
+            web.pages.clear()
+            web.papers.clear()
             self._ranked = -1
             try:
                 await self._keep_snippets()
-                if self.pages:
+                if web.pages:
                     await self._assess(own)
             except Failed as again:
                 run.gave_up(run.stage, again)
-        if self.assessment is not None:
-            self._take(self.assessment)
-        return self._end(self.stop, self.stop_reason)
+        if web.assessment is not None:
+            self._take(web.assessment)
+        return self._end(web.stop, self._why)
 
     def _take(self, weighed: WebAssessment) -> None:
         self.found.pack = weighed.pack
@@ -373,48 +306,38 @@ class Rounds(Gather):
 
     async def _go_on(self, weighed: WebAssessment) -> bool:
         """What was read is weighed: enough, or another round, or the end of what may be spent."""
+        use, web = self.use, self.web
         self._take(weighed)
-        if self.stop is not None or self._has_snippets:
-            return self._end(self.stop or "budget_exhausted", self.stop_reason or "only snippets could be had")
+        if web.stop is not None or self._has_snippets:
+            return self._end(web.stop or "budget_exhausted", self._why or "only snippets could be had")
         if weighed.sufficient:
             return self._end("sufficient", weighed.reason)
         advice = await self._advice()
-        if advice is not None:
-            is_enough = weighed.pack.evidence and advice.is_enough and advice.confidence >= _SURE
-            if is_enough and self.run.request.profile != "deep":
-                return self._end("sufficient", f"{self.use.model}: {advice.reason}")
-        return self._another_round(weighed.queries)
-
-    def _another_round(self, queries: Sequence[str]) -> bool:
-        """Another round, if there is anything to ask or to read, and anything left to spend."""
-        use = self.use
+        is_enough = advice is not None and weighed.pack.evidence and advice.is_enough and advice.confidence >= _SURE
+        if advice is not None and is_enough and self.run.request.profile != "deep":
+            return self._end("sufficient", f"{use.model}: {advice.reason}")
         if self.run.is_late:
             return self._end("timeout", "the time for gathering is over")
-        may_read = self.attempts < use.max_reads * ATTEMPTS_A_READ and self.bytes_left >= LEAST_BYTES
-        if self.loop >= use.max_loops or self._room(0) == 0 or not may_read:
-            return self._end("budget_exhausted", self._spent_on())
-        fresh = [query for query in dict.fromkeys((*self._suggested, *queries)) if query not in self.queries]
-        if self.queries_left and fresh:
-            self._begin_round(fresh, math.ceil(self.queries_left / (use.max_loops - self.loop)))
+        if web.bytes_left < LEAST_BYTES:
+            return self._end("budget_exhausted", f"the budget of {use.max_bytes:,} bytes is used up")
+        if self._pages_read >= use.max_reads:
+            return self._end("budget_exhausted", f"the budget of {use.max_reads} pages is used up")
+        if web.loop >= use.max_loops or not self._room(0) or web.attempts >= use.max_reads * ATTEMPTS_A_READ:
+            return self._end("budget_exhausted", f"the budget of {use.max_loops} rounds is used up")
+        fresh = [query for query in dict.fromkeys((*self._suggested, *weighed.queries)) if query not in web.queries]
+        if web.queries_left and fresh:
+            self._begin_round(fresh, math.ceil(web.queries_left / (use.max_loops - web.loop)))
             return True
-        if self._candidates:
+        if web.untried():
             self._begin_round((), 0)
             return True
         return self._end("budget_exhausted", "there is nothing more to ask or to read")
 
-    def _spent_on(self) -> str:
-        use = self.use
-        if self.bytes_left < LEAST_BYTES:
-            return f"the budget of {use.max_bytes:,} bytes is used up"
-        if self._pages_read >= use.max_reads:
-            return f"the budget of {use.max_reads} pages is used up"
-        return f"the budget of {use.max_loops} rounds is used up"
-
     def _end(self, stop: LoopStop, reason: str) -> bool:
-        self.stop, self.stop_reason = stop, reason
-        pages, reason = self._pages_read, reason[:300]
-        text = f"{stop}: {reason} ({some(pages, 'page')} read, {self.sent} queries sent)"
-        told = {"loops": self.loop, "queries": self.sent, "pages": pages}
+        self.web.stop, self._why = stop, reason
+        pages, sent, reason = self._pages_read, len(self.web.asked), reason[:300]
+        text = f"{stop}: {reason} ({some(pages, 'page')} read, {sent} queries sent)"
+        told = {"loops": self.web.loop, "queries": sent, "pages": pages}
         self.run.note("web_ended", text, stop=stop, reason=reason, **told)
         return False
 
@@ -422,41 +345,38 @@ class Rounds(Gather):
 
     async def _first_advice(self) -> None:
         """Advice while the first round is under way: asked in the same round, within the same budget."""
-        advice = await self._advice()
-        if advice is None or self.run.is_late or not self._suggested or not self.queries_left:
-            return
-        self._begin_round(self._suggested, max(1, self.queries_left // 2), is_new=False)
+        advice, left = await self._advice(), self.web.queries_left
+        if advice is not None and not self.run.is_late and self._suggested and left:
+            self._begin_round(self._suggested, max(1, left // 2), is_new=False)
 
     async def _advice(self) -> Advice | None:
-        """What a model would do next, where one is set, and time and money are left for it."""
-        run, use = self.run, self.run.request.models
-        time = min(use.planner_seconds, run.budget.seconds * _EVALUATOR_SHARE, run.gathering_left * _SHARE_OF_TIME)
+        """What a model would do next, where one is set, and time and money are left for it; else the rules go on."""
+        run, use, web = self.run, self.run.request.models, self.web
+        time = min(use.planner_seconds, run.budget.seconds * _EVALUATOR_SHARE, run.gathering_left * SHARE_OF_TIME)
         is_asked_out = self._times_advised > self.use.max_loops
         if not self.use.model or not self.use.loops or time < 1 or is_asked_out or run.is_late:
             return None
-        weighed = self.assessment
-        keys = {page.source_key for page in self.pages}
+        weighed, keys = web.assessment, {page.source_key for page in web.pages}
         rows = [row for row in weighed.pack.evidence if row.source_key in keys] if weighed else []
-        gaps = weighed.gaps if weighed else ()
-        request = fitted(
-            run, self.found, evaluator_request(run.request.question, rows, gaps, self.use.model, round(time, 3))
+        wanted = evaluator_request(
+            run.request.question, rows, weighed.gaps if weighed else (), self.use.model, round(time, 3)
         )
+        request = fitted(run, self.found, wanted)
         if request is None:
             return None
         self._times_advised += 1
         try:
-            reply = await ask(run, self.found, request)
+            advice = read_advice((await ask(run, self.found, request)).text)
+            error = f"its reply could not be read: {advice.error}" if advice.error else ""
         except Abandoned:
             return None
         except Failed as failed:
-            self._unadvised(failed.message)
-            return None
-        advice = read_advice(reply.text)
-        if advice.error:
-            self._unadvised(f"its reply could not be read: {advice.error}")
+            advice, error = Advice(), failed.message
+        if error:
+            run.gave_up("evaluate", Failed("evaluator_failed", error[:300]), "evaluator_failed_rules_used")
             return None
         self._note_assessed(advice, advice.is_enough, self.use.model)
-        self._suggested = tuple(query for query in advice.queries if query not in self.queries)
+        self._suggested = tuple(query for query in advice.queries if query not in web.queries)
         self._families = advice.families
         return advice
 
@@ -467,10 +387,6 @@ class Rounds(Gather):
         text = text if by == "rules" else f"{by}: {text}"
         told = {"reason": said.reason, "gaps": said.gaps, "queries": said.queries}
         self.run.note("web_assessed", text, sufficient=is_enough, **told, by=by)
-
-    def _unadvised(self, why: str) -> None:
-        """No advice: the rules go on alone."""
-        self.run.gave_up("evaluate", Failed("evaluator_failed", why[:300]), "evaluator_failed_rules_used")
 
 
 # The model between the rounds. It is shown the question and passages of pages, never the user's own documents: a query

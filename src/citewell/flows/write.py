@@ -6,7 +6,7 @@ time that runs out and a ceiling that is reached leave a quoted answer, marked i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -18,7 +18,7 @@ from citewell.answer.prompt import faults_of, read_review, repair_request, revie
 from citewell.answer.quote import extract
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.check.verify import pairs_to_judge, verify
-from citewell.flows.found import Findings, ask, fitted, note_asked, note_ceiling, some
+from citewell.flows.found import Findings, ask, fitted, note_asked, note_ceiling, or_none, some, why_not
 from citewell.flows.outside import Outside
 from citewell.models.judge import ClaimPair
 from citewell.models.messages import ChatRequest
@@ -26,6 +26,7 @@ from citewell.reports.brief import SubQuestion
 from citewell.reports.quotes import QuotedQuery
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, STAGE_TIMEOUT, Abandoned, Failed, Run
 from citewell.runs.run import Failure, StopReason
+from citewell.search.pack import ResearchPack
 from citewell.search.query import QueryPlan
 
 IN_SECTIONS = ("deep",)
@@ -35,6 +36,7 @@ JUDGE_SECONDS = 12.0
 # The same for a reader over the passages of a question; then they are chosen without it.
 READER_SECONDS = 6.0
 _LEAST_REPAIR_SECONDS = 5.0
+_EMPTY = ("empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
 # The problem of a call that the ceiling for all runs of a day has no room for.
 DAY_LIMIT = "day_limit"
 
@@ -91,15 +93,35 @@ async def answer(run: Run, found: Findings, form: WritingForm | None = None) -> 
     run.enter("prepare_synthesis")
     # The rules a model gets beside the evidence come out of the same budget.
     taken = len(rules(in_sections=request.profile in IN_SECTIONS)) if use.writes else 0
-    prepared = prepare_synthesis(
-        *(found.pack, request.max_evidence_chars, taken, request.reserves),
-        withhold_secrets=use.writes and use.is_hosted,
-    )
+    prepared = packed(run, found.pack, request.max_evidence_chars, taken)
     # What is to be compared is what is to be read.
     by_meaning = not use.writes and (request.semantic == "on" or bool(request.reader))
     texts = texts_to_compare(prepared, found.pack.query_plan) if by_meaning else ()
     await Writing(run, found, form, prepared, found.plan or found.pack.query_plan).stands(texts)
     run.end(stop_reason(run, found))
+
+
+def packed(run: Run, pack: ResearchPack, chars: int, taken: int = 0) -> PreparedSynthesis:
+    """Evidence as it is written from; a hosted model is shown no secrets."""
+    use = run.request.models
+    return prepare_synthesis(pack, chars, taken, run.request.reserves, withhold_secrets=use.writes and use.is_hosted)
+
+
+def packed_each(run: Run, packs: Sequence[ResearchPack], least: int, *, is_shared: bool) -> list[PreparedSynthesis]:
+    """The same of several parts, which share the budget where all go to a model at once."""
+    most = run.request.max_evidence_chars
+    chars = max(least, most // len(packs)) if is_shared and packs else most
+    return [packed(run, pack, chars) for pack in packs]
+
+
+def may_be_asked(run: Run) -> bool:
+    """Whether there is time for a model to write."""
+    return not run.is_hurried and "writing" not in run.over and run.seconds_left > ANSWER_GRACE_SECONDS
+
+
+def seconds_to_write(run: Run, most: float = 600.0) -> float:
+    """How long a model may take, so that what it leaves out can still be quoted."""
+    return round(max(min(most, run.seconds_left - ANSWER_GRACE_SECONDS), 1.0), 3)
 
 
 class Writing:
@@ -124,8 +146,7 @@ class Writing:
         run, found = self.run, self.found
         # No evidence, no model call; and none once the time for it is over.
         nothing = not self.prepared.sources or (found.judgements and found.judgements[-1].verdict == "no_evidence")
-        has_time = not run.is_hurried and "writing" not in run.over and run.seconds_left > ANSWER_GRACE_SECONDS
-        if run.request.models.writes and not self.form.synthesizer and not nothing and has_time:
+        if run.request.models.writes and not self.form.synthesizer and not nothing and may_be_asked(run):
             await self._write()
         else:
             await self._check(await self._quoted(texts))
@@ -151,10 +172,9 @@ class Writing:
         return await self.form.quote(self.prepared, likeness, readings)
 
     async def _compared(self, question: str, texts: tuple[str, ...]) -> Likeness:
-        try:
-            seen = await self.run.io(Outside.compare, question, texts)
-        except Failed as failed:
-            self.run.gave_up("prepare_synthesis", failed, "semantic_lane_unavailable")
+        compared = self.run.io(Outside.compare, question, texts)
+        seen = await or_none(self.run, compared, "prepare_synthesis", "semantic_lane_unavailable")
+        if seen is None:
             return Likeness()
         if seen.problem:
             self.run.warn("semantic_lane_unavailable")
@@ -166,7 +186,7 @@ class Writing:
         try:
             answers = await run.io(Outside.read_answers, reader, question, texts, seconds)
         except (Failed, Abandoned) as error:
-            run.note("reader_failed", f"passages are chosen without the reader: {_why(error)}", why=_why(error))
+            run.note("reader_failed", f"passages are chosen without the reader: {why_not(error)}", why=why_not(error))
             run.warn("reader_unavailable")
             return Readings()
         count = len(answers)
@@ -229,7 +249,7 @@ class Writing:
         draft = self.form.read(reply.text, self.prepared, request.purpose == "repair", is_cut)
         self._show(draft)
         if not draft.problems and not draft.sentences and is_first:
-            self._give_up_empty()
+            self._give_up(*_EMPTY)
         return reply.text, draft
 
     async def _repair(self, first: ChatRequest, written: str, draft: Draft, checked: Verification | None) -> None:
@@ -242,7 +262,7 @@ class Writing:
         if request is None:
             if checked is None:
                 if draft.written_by == "model" and not draft.sentences:
-                    self._give_up_empty()
+                    self._give_up(*_EMPTY)
                 await self._check(draft)
             return
         found.spend = replace(found.spend, repairs=found.spend.repairs + 1)
@@ -255,7 +275,7 @@ class Writing:
         if again is not None:
             second = again[1]
             if not second.sentences and checked is None:
-                self._give_up_empty()
+                self._give_up(*_EMPTY)
             if second.sentences:
                 better = await self._check(second)
                 if checked is None or better is None or _badness(better) <= _badness(checked):
@@ -282,9 +302,6 @@ class Writing:
         if is_first and not self.run.is_hurried:
             self.run.finishing = "timeout_exceeded"
             self.run.warn("model_timeout")
-
-    def _give_up_empty(self) -> NoReturn:
-        self._give_up("empty_answer", "The model's reply has no answer in it.", "Ask with another model.")
 
     def _give_up(self, code: str, message: str, fix: str) -> NoReturn:
         reason: StopReason = "synthesis_unavailable" if code in UNAVAILABLE else "synthesis_failed"
@@ -334,7 +351,7 @@ class Writing:
         try:
             said = await run.io(Outside.judge_claims, judge, pairs, round(seconds, 3))
         except (Failed, Abandoned) as error:
-            run.note("judge_failed", f"sentences are checked by rules alone: {_why(error)}", why=_why(error))
+            run.note("judge_failed", f"sentences are checked by rules alone: {why_not(error)}", why=why_not(error))
             run.warn("judge_unavailable")
             return dict(found.scores)
         scored = dict(zip(pairs, said, strict=False))
@@ -358,7 +375,7 @@ class Writing:
             doubts, problem, opinions = read_review(reply.text, checked)
             problem = f"its reply could not be read: {problem}" if problem else ""
         except (Failed, Abandoned) as error:
-            doubts, opinions, problem = (), (), _why(error)
+            doubts, opinions, problem = (), (), why_not(error)
         if problem:
             run.note("review_failed", f"went on without a review: {problem}", why=problem)
             run.warn("review_failed")
@@ -386,17 +403,8 @@ def at_ceiling(run: Run, found: Findings, of_day: str = "") -> None:
 async def keep_texts(run: Run, citations: tuple[Citation, ...]) -> None:
     """Keep the texts that are cited for as long as the run exists."""
     texts = tuple(dict.fromkeys((one.source_key, one.span.content_hash) for one in citations))
-    try:
-        missing = await run.io(Outside.keep_texts, texts)
-    except Failed as failed:
-        run.gave_up("persist_trace", failed, "texts_not_kept")
-        return
-    if missing:
+    if await or_none(run, run.io(Outside.keep_texts, texts), "persist_trace", "texts_not_kept"):
         run.warn("source_removed_during_run")
-
-
-def _why(error: Failed | Abandoned) -> str:
-    return error.message if isinstance(error, Failed) else "it was not waited for"
 
 
 def _badness(checked: Verification) -> tuple[bool, float, float]:

@@ -13,6 +13,8 @@ MAX_NOTE_CHARS = 200_000
 NOTES_A_TOPIC = 5
 # Of the web, where a run reads it: pages for each topic, and how much of each, in how many seconds.
 PAGES_A_TOPIC = 2
+# Pages that may be tried for a topic: one that cannot be read gives its place to the next.
+ATTEMPTS_A_TOPIC = 2 * PAGES_A_TOPIC
 PAGE_CHARS = 50_000
 PAGE_SECONDS = 10.0
 PREVIEW_CHARS = 500
