@@ -162,7 +162,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. What only reads is a function; one that waits for a model or a run is in `running.py`."""
+    """One tool. What only reads is a function; one that waits for a model or a run is in `calls.py`."""
 
     name: str
     title: str

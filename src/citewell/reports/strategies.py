@@ -430,7 +430,7 @@ def register_strategy(stage: StrategyStage, name: str, strategy: object) -> None
     if not callable(getattr(strategy, _METHODS[stage], None)):
         raise BadInput(
             f"{type(strategy).__name__} is no {stage}: it has no method `{_METHODS[stage]}`.",
-            fix="See the protocols in citewell.briefs.strategies.",
+            fix="See the protocols in citewell.reports.strategies.",
         )
     known = _OWN[stage].setdefault(name, strategy)
     if known is not strategy and type(known) is not type(strategy):
