@@ -14,8 +14,9 @@ from citewell.parts import Parts
 from citewell.runs.records import SourceState, read_start
 from citewell.runs.run import RunResult, RunStatus
 from citewell.runs.service import RunService
-from citewell.runs.store import RunChoice
+from citewell.runs.store import RunChoice, open_runs
 from citewell.runs.summaries import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
+from citewell.runs.transfer import move_runs
 from citewell.search.query import RunProfile, Surface
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ class Runs(RunService):
         return Exportable(result, self.started_at(run_id), documents)
 
     def _source_state(self, key: str, content_hash: str) -> CitedSource:
-        from citewell.runs.summaries import CitedSource
-
         real = self._parts.real_key(key)
         document = (self._parts.web.store_of(real) if ":online/" in real else self._parts.store).find(real)
         if document is None:
@@ -153,9 +152,6 @@ class Runs(RunService):
 
         The source is only read; `tell` hears how many runs of how many have been read. It goes on where it stopped.
         """
-        from citewell.runs.store import open_runs
-        from citewell.runs.transfer import move_runs
-
         here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
         there = self._store_named(to)
         if here == there:
