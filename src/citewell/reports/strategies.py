@@ -183,7 +183,6 @@ class HeuristicCredibilityTriage:
     """Judges by what can be seen of a page."""
 
     name = "heuristic"
-    asks_model = False
 
     def verdicts(self, items: Sequence[ReportItem], floor: float) -> tuple[ItemCredibility, ...]:
         """The verdict on every item from outside."""
@@ -208,7 +207,6 @@ class HybridCredibilityTriage(HeuristicCredibilityTriage):
     """Rules first; a model then reads what they let through."""
 
     name = "hybrid"
-    asks_model = True
 
     def to_ask(
         self, items: Sequence[ReportItem], verdicts: Sequence[ItemCredibility], floor: float
