@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
-
-
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Also say how the run went: steps, verdicts, trace."
 )

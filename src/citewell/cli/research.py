@@ -127,7 +127,6 @@ _ONLY_IN_PACKS = ("include_related", "related_limit")
 
 def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
     """Refuse every option that was given and would do nothing."""
-
     flags = {one.name: one.opts[0] for one in ctx.command.params}
 
     def given(names: Iterable[str]) -> list[str]:
