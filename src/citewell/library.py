@@ -10,6 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from citewell.ask import Ask, check_between, checked_topic
+from citewell.errors import NotFound
 from citewell.parts import Parts
 from citewell.search.lanes import EncodeProgress, EncodeReport, SemanticUse, encode_corpus
 from citewell.search.lookup import DocumentEntries, DocumentList, RelatedResult, Searcher, SearchMode, SearchResult
@@ -162,6 +163,20 @@ class Corpus:
                 self._parts.store.secrets() if with_secrets else (),
                 self._parts.store.vectors.coverage(),
             )
+
+    def check_collections(self, filters: Filters) -> Filters:
+        """The filters, if every collection they name is there."""
+        known = [one.name for one in self.collections().collections] if filters.collections else []
+        for name in filters.collections:
+            if name not in known:
+                import difflib
+
+                near = difflib.get_close_matches(name, known, n=1)
+                listed = f"There are: {', '.join(known[:8])}." if known else "Add one with 'citewell add FOLDER'."
+                raise NotFound(
+                    f"There is no collection named {name}.", fix=f"Did you mean {near[0]}?" if near else listed
+                )
+        return filters
 
     def collections(self) -> CollectionList:
         """The folders that were added, and how many documents each has."""

@@ -45,7 +45,6 @@ from citewell.cli.options import (
     filter_options,
     filters_from,
     json_option,
-    named_collections,
     verbose_option,
     warn_of_unused,
 )
@@ -615,9 +614,8 @@ def chat(
       > and where did the oil come from?
       > /export lamp.md
     """
-    filters = filters_from(chosen)
     with engine(ctx) as opened:
-        named_collections(opened, filters)
+        opened.corpus.check_collections(filters_from(chosen))
         warn_of_unused(opened)
         talk = Chat(opened, chosen, saves_always=saves, is_saved=saves, is_verbose=verbose)
         talk.is_interactive = sys.stdin.isatty() and not as_json
