@@ -19,12 +19,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from citewell.ask import OPTION_PROFILES, Ask, asked, checked, checked_topic, signature
 from citewell.errors import BadInput, CitewellError, Conflict, WorkFailed
 from citewell.library import Corpus, Place
+from citewell.models.endpoints import EXTRACTIVE
 from citewell.parts import Parts
+from citewell.search.lanes import similarities
 from citewell.search.query import check_question
 from citewell.settings import Settings, load_settings, setting_fields
+from citewell.text.canonical import canonicalize
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
@@ -223,10 +228,8 @@ class Citewell(Parts):
         from citewell.answer.evidence import EvidenceReserves
         from citewell.flows.play import PROFILES
         from citewell.limits import model_use, web_use
-        from citewell.models.endpoints import EXTRACTIVE
         from citewell.runs.run import RunRequest
         from citewell.search.conversation import asked_in
-        from citewell.text.canonical import canonicalize
         from citewell.web.providers import enabled_names
 
         settings, profile, mask = self.settings, ask.profile, self.masker.mask_value
@@ -307,10 +310,6 @@ class Citewell(Parts):
 
     def start_pack(self, question: str | Ask, **options: Any) -> str | None:
         """Start a pack that a model helps to plan; None where none does, and `pack` needs no waiting."""
-        import msgspec
-
-        from citewell.models.endpoints import EXTRACTIVE
-
         ask, settings = asked(question, options), self.settings
         wanted = OPTION_PROFILES[ask.option_profile].use_model_planner if ask.planner is None else ask.planner
         model = ask.planner_model or settings.planner_model or ask.model or settings.model
@@ -351,7 +350,6 @@ class Citewell(Parts):
         from citewell.answer.confidence import texts_to_compare
         from citewell.answer.evidence import Likeness
         from citewell.answer.quote import direct_evidence
-        from citewell.search.lanes import similarities
 
         texts = texts_to_compare(direct_evidence(pack), pack.query_plan)
         found = similarities(self.semantic_lane, pack.query_plan.text_query, texts)
@@ -441,7 +439,6 @@ class Citewell(Parts):
     ) -> RunRequest:
         from citewell.notes.subjects import web_queries
         from citewell.notes.task import NoteTask
-        from citewell.text.canonical import canonicalize
 
         if depth not in ("shallow", "deep"):
             raise BadInput(f"The depth is '{depth}'.", fix="Choose shallow or deep.")
@@ -545,8 +542,6 @@ class Citewell(Parts):
 
     def _report_request(self, task: ReportTask, config: ResearchConfig, surface: Surface) -> RunRequest:
         """What a run of a brief is to do."""
-        from citewell.models.endpoints import EXTRACTIVE
-
         brief, settings = task.brief, self.settings
         model = config.model or settings.research_model or None
         writes = (model or settings.model) not in ("", EXTRACTIVE)
@@ -624,10 +619,6 @@ class Citewell(Parts):
             except CitewellError:
                 return  # words answer without it, and say so
         self._pack_by_rules(Ask("anything", limit=1))
-
-    def without_secrets(self, text: str) -> str:
-        """A text that may be shown to anybody: the values of the secrets that are set are masked."""
-        return self.masker.mask(text)
 
 
 # What a program sees of a method that takes a question: the options are declared in `Ask` alone.

@@ -14,7 +14,9 @@ from citewell.parts import Parts
 from citewell.runs.records import read_start, stored_result
 from citewell.runs.run import RunResult, RunStatus
 from citewell.runs.service import RunService
+from citewell.runs.store import open_runs
 from citewell.runs.summaries import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
+from citewell.runs.transfer import move_runs
 from citewell.search.query import RunProfile, Surface
 
 if TYPE_CHECKING:
@@ -150,9 +152,6 @@ class Runs(RunService):
 
         The source is only read; `tell` hears how many runs of how many have been read. It goes on where it stopped.
         """
-        from citewell.runs.store import open_runs
-        from citewell.runs.transfer import move_runs
-
         here = self._store_named(source or ("postgres" if to == "sqlite" else "sqlite"))
         there = self._store_named(to)
         if here == there:

@@ -10,8 +10,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from citewell.ask import Ask, check_between, checked_topic
+from citewell.errors import NotFound
 from citewell.parts import Parts
-from citewell.search.lanes import EncodeProgress, EncodeReport, SemanticUse
+from citewell.search.lanes import EncodeProgress, EncodeReport, SemanticUse, encode_corpus
 from citewell.search.lookup import DocumentEntries, DocumentList, RelatedResult, Searcher, SearchMode, SearchResult
 from citewell.search.query import check_question
 from citewell.store.port import (
@@ -24,6 +25,7 @@ from citewell.store.port import (
     Stats,
     SyncProgress,
 )
+from citewell.text.canonical import canonicalize
 from citewell.text.documents import ContentMode, SourceType
 
 if TYPE_CHECKING:
@@ -87,8 +89,6 @@ class Corpus:
 
     def encode(self, most_seconds: float | None = None) -> Iterator[EncodeProgress | EncodeReport]:
         """Give every passage that lacks one its vector, for search by meaning; it goes on where it stopped."""
-        from citewell.search.lanes import encode_corpus
-
         return encode_corpus(self._parts.store.vectors, self._parts.embedder, self._parts.clock, most_seconds)
 
     def summarize(
@@ -163,6 +163,20 @@ class Corpus:
                 self._parts.store.secrets() if with_secrets else (),
                 self._parts.store.vectors.coverage(),
             )
+
+    def check_collections(self, filters: Filters) -> Filters:
+        """The filters, if every collection they name is there."""
+        known = [one.name for one in self.collections().collections] if filters.collections else []
+        for name in filters.collections:
+            if name not in known:
+                import difflib
+
+                near = difflib.get_close_matches(name, known, n=1)
+                listed = f"There are: {', '.join(known[:8])}." if known else "Add one with 'citewell add FOLDER'."
+                raise NotFound(
+                    f"There is no collection named {name}.", fix=f"Did you mean {near[0]}?" if near else listed
+                )
+        return filters
 
     def collections(self) -> CollectionList:
         """The folders that were added, and how many documents each has."""
@@ -263,7 +277,6 @@ class Corpus:
     def entity_map(self, name: str, *, limit: int | None = None, filters: Filters | None = None) -> EntityMap:
         """What a name means, its other names, and where it is mentioned; several meanings are listed."""
         from citewell.search import entity_map as maps
-        from citewell.text.canonical import canonicalize
 
         most = maps.DOCUMENT_LIMIT if limit is None else limit
         check_between("limit", most, 1, maps.MAX_DOCUMENTS)

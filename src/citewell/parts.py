@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 from citewell.clock import Clock
 from citewell.models.endpoints import EXTRACTIVE
 from citewell.models.messages import ChatModel
-from citewell.models.rerank import Reranker
-from citewell.search.lanes import SemanticUse
+from citewell.models.rerank import CrossEncoder, Reranker
+from citewell.search.lanes import SemanticLane, SemanticUse
 from citewell.settings import Settings, secret_values
 from citewell.store.corpus import SqliteCorpus
+from citewell.text.secrets import MASK, Masker
 
 if TYPE_CHECKING:
     from citewell.flows.pages import WebAccess
@@ -176,8 +177,6 @@ class Parts:
     @cached_property
     def masker(self) -> Masker:
         """Masks the secrets that are set, wherever they stand in content."""
-        from citewell.text.secrets import Masker
-
         return Masker(secret_values(self.settings))
 
     @cached_property
@@ -208,8 +207,6 @@ class Parts:
 
     def semantic_lane(self) -> SemanticLane:
         """The lane that searches by meaning, whatever the settings say of using it."""
-        from citewell.search.lanes import SemanticLane
-
         return SemanticLane(self.store.vectors, self.embedder)
 
     @cached_property
@@ -217,8 +214,6 @@ class Parts:
         """The model that looks at the best rows again, where one is named; opened when it is first needed."""
         if not self.settings.reranker:
             return None
-        from citewell.models.rerank import CrossEncoder
-
         return CrossEncoder(Path(self.settings.reranker))
 
     @cached_property
@@ -281,8 +276,6 @@ class Parts:
 
     def real_key(self, recorded: str) -> str:
         """The key that a record has, perhaps in its masked form."""
-        from citewell.text.secrets import MASK
-
         if MASK not in recorded:
             return recorded
         keys = (key for info in self.store.collections() for key in self.store.keys_under(str(Path(info.root))))

@@ -17,9 +17,9 @@ from citewell.models.endpoints import (
     askable_providers,
     is_hosted,
     is_local_address,
-    provider_of,
     resolve,
     set_models,
+    split_model,
 )
 from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.settings import Settings
@@ -39,20 +39,20 @@ def test_a_name_without_a_provider_is_said_to_have_none(model: str) -> None:
 
 def test_an_unknown_provider_gets_the_list_of_known_ones() -> None:
     with pytest.raises(BadInput) as error:
-        provider_of("acme:large")
+        split_model("acme:large")
     assert all(name in error.value.fix for name in PROVIDERS)
 
 
 @pytest.mark.parametrize("model", ["openai:", "ollama:  "])
 def test_a_provider_without_a_name_gets_an_example(model: str) -> None:
     with pytest.raises(BadInput, match="no name"):
-        provider_of(model)
+        split_model(model)
 
 
 def test_a_name_may_have_colons_and_slashes() -> None:
     assert resolve("ollama:qwen3:8b", settings()).name == "qwen3:8b"
     assert resolve("openrouter:qwen/qwen3", settings()).name == "qwen/qwen3"
-    assert provider_of("OpenAI:x") == "openai"
+    assert split_model("OpenAI:x")[0].name == "openai"
 
 
 @pytest.mark.parametrize(

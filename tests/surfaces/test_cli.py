@@ -155,6 +155,12 @@ def test_a_refusal_is_no_failure(program: Program) -> None:
     assert (result["answer_status"], result["citations"]) == ("no_evidence", [])
 
 
+def test_a_run_without_time_says_so(program: Program) -> None:
+    done = program.run("research", "Who lit the lamp?", "--timeout", "0.001")
+    assert done.returncode == 1
+    assert "--timeout" in done.stdout
+
+
 def test_ctrl_c_interrupts_a_run_at_once_and_it_can_be_resumed(program: Program) -> None:
     """The run is held at its last step by a lock on the corpus, so that it is surely under way when it is stopped."""
     command = [sys.executable, "-m", "citewell", "--data-dir", str(program.data), "research", "When was the lamp lit?"]

@@ -33,7 +33,6 @@ from citewell.runs.run import ModelUse, RunResult
 from citewell.search.pack import Explanation, ResearchPack
 from citewell.wire import ErrorBody, ErrorDocument, to_document, to_json
 
-SYNTHESIS_VERSION = "research_synthesis.v1"
 # How long the first byte is held back: a model that is not there is then a status and not the end of a stream.
 _HOLD_SECONDS = 5.0
 

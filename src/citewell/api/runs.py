@@ -23,7 +23,6 @@ from citewell.api.problems import JSON, Refused
 from citewell.api.sse import EventStream, read_last_id
 from citewell.ask import FILTERS, Name, ask_of, taken
 from citewell.check.verdict import AnswerStatus
-from citewell.engine import Citewell
 from citewell.errors import CitewellError, Conflict, Interrupted, WorkFailed
 from citewell.evals.kept import EvalProposal, EvalReportList, EvalReportView
 from citewell.evals.propose import Review
@@ -49,8 +48,9 @@ from citewell.wire import error_document, to_json
 # A brief as a request has it, and the endpoints that list and show reports.
 
 
-REPORT_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
-_REPORT = {"run_id": Parameter("The id of a run of a brief.", "report-5b1f09ac77e1d2c3-1", REPORT_ID, 28)}
+RUN_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
+RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 28)}
+_REPORT = {"run_id": Parameter("The id of a run of a brief.", "report-5b1f09ac77e1d2c3-1", RUN_ID, 28)}
 
 
 class SourcesBody(Body):
@@ -124,9 +124,6 @@ REPORTS: tuple[Operation, ...] = (
     ),
 )
 
-
-RUN_ID = "^([0-9]{8}T[0-9]{6}-[0-9a-f]{8}|report-[0-9a-f]{16}-[0-9]{1,4})$"
-RUN = {"run_id": Parameter("The id of a run.", "20260105T101500-0a1b2c3d", RUN_ID, 28)}
 _ENDED = {409: "Not in the state the run is in."}
 
 RunBody = taken(
@@ -184,38 +181,26 @@ class RunAccepted:
 
 def _start(call: OperationCall) -> RunAccepted:
     body: Any = call.body
-    if body.brief is not None or body.profile == "report":
-        return accepted(call, start_report(call.cw, body))
-    if body.fresh:
-        raise Conflict("`fresh` is for reports; every other run is a new one.", fix="Leave it out.")
-    if body.question is None:
-        raise Refused(400, "bad_input", "Nothing is asked.", fix="Give a question, or a brief.")
-    return accepted(call, call.cw.start(ask_of(body)))
-
-
-def start_report(cw: Citewell, body: Any) -> str:
-    """The run of a brief: a new one, or the stored one of an identical request."""
-    if body.brief is not None and body.question is not None:
-        raise Conflict("Both a question and a brief are given.", fix="Give one of them.")
     if body.brief is None and body.question is None:
         raise Refused(400, "bad_input", "Nothing is asked.", fix="Give a question, or a brief.")
-    if others := [name for name in body.__struct_fields__ if name not in _OF_REPORTS and _is_set(body, name)]:
+    if body.brief is None and body.profile != "report":
+        if body.fresh:
+            raise Conflict("`fresh` is for reports; every other run is a new one.", fix="Leave it out.")
+        return _accepted(call, call.cw.start(ask_of(body)))
+    if body.brief is not None and body.question is not None:
+        raise Conflict("Both a question and a brief are given.", fix="Give one of them.")
+    of_reports = ("question", "profile", "brief", "fresh", "surface")
+    fields = [one for one in msgspec.structs.fields(RunBody) if one.name not in of_reports]
+    if others := [one.name for one in fields if getattr(body, one.name) != one.default]:
         raise Conflict(
             f"A report is asked for with a brief; {', '.join(others)} would do nothing.", fix="Put it into the brief."
         )
+    # A new run, or the stored one of an identical request.
     given = msgspec.to_builtins(body.brief) if body.brief is not None else {"question": body.question}
-    return cw.start_report(given, fresh=body.fresh, surface=body.surface).run_id
+    return _accepted(call, call.cw.start_report(given, fresh=body.fresh, surface=body.surface).run_id)
 
 
-_OF_REPORTS = ("question", "profile", "brief", "fresh", "surface")
-
-
-def _is_set(body: Any, name: str) -> bool:
-    default = next(field.default for field in msgspec.structs.fields(RunBody) if field.name == name)
-    return bool(getattr(body, name) != default)
-
-
-def accepted(call: OperationCall, run_id: str) -> RunAccepted:
+def _accepted(call: OperationCall, run_id: str) -> RunAccepted:
     return RunAccepted(run_id, call.cw.runs.status(run_id), f"/api/runs/{run_id}/events")
 
 
@@ -291,10 +276,6 @@ def _end(call: OperationCall, run_id: str, rendering: RunRendering) -> StreamEve
         return rendering.end(error_document(error))
 
 
-def _cancel(call: OperationCall) -> ControlReport:
-    return call.cw.runs.cancel(call.path["run_id"])
-
-
 def _finish(call: OperationCall) -> ControlReport:
     """A running one is asked; one that nobody executes is gone on with here, to its end."""
     run_id = call.path["run_id"]
@@ -307,17 +288,13 @@ def _finish(call: OperationCall) -> ControlReport:
 def _resume(call: OperationCall) -> RunAccepted:
     run_id = call.path["run_id"]
     call.cw.runs.resume(run_id)
-    return accepted(call, run_id)
+    return _accepted(call, run_id)
 
 
 class ReplayBody(Body):
     """How to play a run back: byte for byte, or today's code on what it observed."""
 
     tolerant: bool = False
-
-
-def _replay(call: OperationCall) -> ReplayReport:
-    return call.cw.runs.replay(call.path["run_id"], tolerant=call.body.tolerant)
 
 
 class DiffQuery(Body):
@@ -406,7 +383,7 @@ RUNS: tuple[Operation, ...] = (
         *("POST", "/api/runs/{run_id}/cancel", "cancel_run", "Stop a run for good."),
         Answer(ControlReport, 202, "It was asked, or closed where nobody executed it."),
         tag="runs",
-        value=_cancel,
+        value=lambda call: call.cw.runs.cancel(call.path["run_id"]),
         parameters=RUN,
         errors=_ENDED,
     ),
@@ -430,7 +407,7 @@ RUNS: tuple[Operation, ...] = (
         *("POST", "/api/runs/{run_id}/replay", "replay_run", "Play a run back from its record."),
         Answer(ReplayReport, description="Whether it came to the same, byte for byte."),
         tag="runs",
-        value=_replay,
+        value=lambda call: call.cw.runs.replay(call.path["run_id"], tolerant=call.body.tolerant),
         is_heavy=True,
         body=ReplayBody,
         body_example={"tolerant": False},
@@ -667,10 +644,6 @@ def _promote(call: OperationCall) -> EvalProposal:
     return call.cw.evals.promote(call.path["run_id"], review, keep=body.keep)
 
 
-def _run(call: OperationCall) -> EvalReportView:
-    return call.cw.evals.run(call.body.kind, with_planner=not call.body.no_planner)
-
-
 REPORT = {"report": Parameter("The id of a report.", "20260105T101500-0a1b2c3d", "^[0-9]{8}T[0-9]{6}-[0-9a-f]{8}$", 24)}
 
 EVALS: tuple[Operation, ...] = (
@@ -695,7 +668,7 @@ EVALS: tuple[Operation, ...] = (
         Answer(EvalReportView, description="The report, which is kept."),
         tag="evals",
         # Not among the few threads that searches need: it waits for models, and is one at a time.
-        value=_run,
+        value=lambda call: call.cw.evals.run(call.body.kind, with_planner=not call.body.no_planner),
         body=EvalsBody,
         body_example={"kind": "research"},
         errors={409: "No case is kept yet.", 429: "They are being run already."},

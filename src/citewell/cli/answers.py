@@ -38,6 +38,10 @@ REFUSAL = "Nothing you saved answers this directly."
 _NEITHER = "Neither what you saved nor what was found on the web answers this directly."
 # How the coverage of a pack begins where there was nothing to look at, or nothing was found.
 _EMPTY, _SAID = "The corpus is empty", ("The filters leave", "No direct evidence")
+_ENDS = {
+    "timeout_exceeded": "the run took as long as it may. Give it more with --timeout SECONDS.",
+    "cost_limit_reached": "the ceiling for cost or tokens was reached.",
+}
 _FAILED_ROWS = 5
 _QUOTED_LINES, _NEAREST_LINES, _REPEATED_LINES = 24, 6, 6
 _MARGIN = 4
@@ -65,6 +69,10 @@ def print_answer(
         _print_evidence(result)
     if result.answer_status in ("unavailable", "error") and result.failure is not None:
         _print_failure(result)
+    elif result.answer_status == "error" and result.stop_reason != "verification_failed":
+        why = _ENDS.get(result.stop_reason, result.stop_reason.replace("_", " "))
+        print_text(style(f"No answer was written: {why}", "red"))
+        _print_evidence(result)
     if result.answer_status == "no_evidence":
         _print_refusal(result, verbose=verbose)
     else:
@@ -176,7 +184,7 @@ def _print_refusal(result: RunResult, *, verbose: bool) -> None:
     if result.tool != "extractive":
         _print_sentences(result, verbose=verbose)
         return
-    said = f"{_refusal(result)}{_in_another_language(result)}"
+    said = f"{_NEITHER if _searched_the_web(result) else REFUSAL}{_in_another_language(result)}"
     if not result.nearest:
         print_text(said)
         print_text(_nothing_near(result))
@@ -204,10 +212,6 @@ def _in_another_language(result: RunResult) -> str:
 
 def _searched_the_web(result: RunResult) -> bool:
     return result.web is not None and bool(result.web.providers)
-
-
-def _refusal(result: RunResult) -> str:
-    return _NEITHER if _searched_the_web(result) else REFUSAL
 
 
 def _nothing_near(result: RunResult) -> str:

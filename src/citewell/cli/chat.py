@@ -45,7 +45,6 @@ from citewell.cli.options import (
     filter_options,
     filters_from,
     json_option,
-    named_collections,
     verbose_option,
     warn_of_unused,
 )
@@ -195,15 +194,15 @@ def open_passage(opened: Citewell, source: ChatSource, around: int = AROUND) -> 
     print_text()
     begin, end = max(0, first - around), min(len(starts), last + around + 1)
     if begin:
-        print_text(style(f"… {_passage_lines(begin)} before", "dim"))
+        print_text(style(f"… {_count(begin, 'line')} before", "dim"))
     for number in range(begin, end):
         print_lines(_shown(document, starts, number, source))
     if end < len(starts):
-        print_text(style(f"… {_passage_lines(len(starts) - end)} after: /open {source.label} {around * 4}", "dim"))
+        print_text(style(f"… {_count(len(starts) - end, 'line')} after: /open {source.label} {around * 4}", "dim"))
 
 
-def _passage_lines(count: int) -> str:
-    return f"{count} {'line' if count == 1 else 'lines'}"
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what if count == 1 else f'{what}s'}"
 
 
 def _shown(document: DocumentView, starts: list[int], number: int, source: ChatSource) -> list[Line]:
@@ -361,10 +360,6 @@ def _save(chat: Chat, arguments: Sequence[str]) -> None:
         print_text("The conversation will be saved after each question.")
 
 
-def _resume(chat: Chat, arguments: Sequence[str]) -> None:
-    chat.resume()
-
-
 def _export(chat: Chat, arguments: Sequence[str]) -> None:
     if len(arguments) > 1:
         raise BadInput("One file at a time.", fix="/export talk.md; a name with spaces goes in quotes.")
@@ -413,7 +408,7 @@ COMMANDS = {
     "pin": ChatCommand("/pin 1 a KEY", "have these documents among the evidence from here on; alone: list them", _pin),
     "unpin": ChatCommand("/unpin 1|KEY|all", "take them out again", _unpin),
     "history": ChatCommand("/history", "the questions so far, and their runs", _history),
-    "resume": ChatCommand("/resume", "go on with the answer that was stopped", _resume),
+    "resume": ChatCommand("/resume", "go on with the answer that was stopped", lambda chat, _: chat.resume()),
     "new": ChatCommand("/new", "forget what was asked and pinned, and begin anew", _new),
     "save": ChatCommand("/save", "keep this conversation: its questions, keys and runs, never the answers", _save),
     "export": ChatCommand(
@@ -619,9 +614,8 @@ def chat(
       > and where did the oil come from?
       > /export lamp.md
     """
-    filters = filters_from(chosen)
     with engine(ctx) as opened:
-        named_collections(opened, filters)
+        opened.corpus.check_collections(filters_from(chosen))
         warn_of_unused(opened)
         talk = Chat(opened, chosen, saves_always=saves, is_saved=saves, is_verbose=verbose)
         talk.is_interactive = sys.stdin.isatty() and not as_json
@@ -704,8 +698,11 @@ def _greet(talk: Chat) -> None:
     if not documents:
         print_text("Nothing is saved yet. Add a folder or file first: citewell add ~/path/to/your/notes")
     elif not talk.state.turns:
-        count = f"{documents:,} {'document' if documents == 1 else 'documents'}"
-        print_text(style(f"{count}. Ask something; /help says what else there is, Ctrl-D leaves.", "dim"))
+        print_text(
+            style(
+                f"{_count(documents, 'document')}. Ask something; /help says what else there is, Ctrl-D leaves.", "dim"
+            )
+        )
     for turn in talk.state.turns:
         print_text(style(f"{PROMPT}{one_line(turn.question, 200)}", "dim"))
     if talk.state.last is not None:

@@ -14,8 +14,17 @@ import click
 from citewell.check.verdict import AnswerStatus
 from citewell.cli.console import note, one_line, print_as_it_is, print_json, print_table, print_text, style
 from citewell.cli.options import Command, json_option
+from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError
-from citewell.evals.bench import AnswerabilityRow, BenchProgress, BenchReport, BenchRow
+from citewell.evals.bench import (
+    AnswerabilityRow,
+    BenchProgress,
+    BenchReport,
+    BenchRow,
+    find_collections,
+    run_answerability,
+    run_bench,
+)
 from citewell.evals.results import (
     CorpusReport,
     EvalArm,
@@ -24,6 +33,10 @@ from citewell.evals.results import (
     EvalProgress,
     EvalReport,
     ProposalReport,
+    compared,
+    html_report,
+    junit_report,
+    write_baseline,
 )
 from citewell.search.lookup import SearchMode
 from citewell.settings import load_settings
@@ -269,9 +282,7 @@ def _watched_once(ctx: click.Context, kind: EvalKind, paths: tuple[Path, ...], c
 
 
 def _run_once(ctx: click.Context, kind: EvalKind, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
-    # What follows is needed by this command only.
     from citewell.evals.cases import load_cases
-    from citewell.evals.results import compared, write_baseline
     from citewell.evals.suite import SuiteOptions, run_suite
 
     files = load_cases(paths)
@@ -300,8 +311,6 @@ def _last(events: Iterator[EvalProgress | EvalReport], show: Callable[[EvalProgr
 
 
 def _write_reports(report: EvalReport, chosen: dict[str, Any]) -> None:
-    from citewell.evals.results import html_report, junit_report
-
     wanted = {"html": chosen["html"], "junit": chosen["junit"]}
     if chosen["report"]:
         ending = "html" if chosen["report"] == "html" else "xml"
@@ -356,7 +365,6 @@ def propose(ctx: click.Context, /, **chosen: Any) -> None:
       citewell eval propose last --expect note:notes/heat-pump --output cases.yaml
       citewell eval propose --from-transcript chat-transcripts/monday.json --output cases.yaml
     """
-    from citewell.engine import Citewell
     from citewell.evals.propose import Review, as_yaml, propose, write_cases
 
     given = [str(one) for one in (chosen["source"], chosen["from_trace"], chosen["from_transcript"]) if one]
@@ -473,9 +481,6 @@ def bench(
       citewell bench collections --mode lexical --json
       citewell bench collections --answerability --max-queries 60
     """
-    # What follows is needed by this command only.
-    from citewell.evals.bench import find_collections, run_answerability, run_bench
-
     if answerability and (mode or peers):
         raise BadInput("--answerability measures estimates, not lanes.", fix="Leave out --mode and --peers.")
     folders = find_collections(folder)

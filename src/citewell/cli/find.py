@@ -9,7 +9,7 @@ import click
 
 from citewell.cli.console import kept_in_place, note, one_line, print_as_it_is, print_json, print_text, style
 from citewell.cli.excerpts import place_of_row, snippet, why
-from citewell.cli.options import engine, filter_options, filters_from, json_option, named_collections
+from citewell.cli.options import engine, filter_options, filters_from, json_option
 from citewell.errors import NotFound
 from citewell.search.entities import EntityMap
 from citewell.search.lanes import SemanticReport
@@ -48,7 +48,7 @@ def search(
       citewell search "kelp" --tag farm/kelp --json
     """
     with engine(ctx) as opened:
-        filters = named_collections(opened, filters_from(chosen))
+        filters = opened.corpus.check_collections(filters_from(chosen))
         found = opened.corpus.search(query, limit=limit, filters=filters, mode=mode)
     for warning in found.warnings:
         note(warning)
@@ -265,7 +265,7 @@ def topics(
             topic,
             seed_limit=limit,
             related_limit=related_limit,
-            filters=named_collections(opened, filters_from(chosen)),
+            filters=opened.corpus.check_collections(filters_from(chosen)),
         )
     if as_json:
         print_json(brief)
@@ -322,7 +322,9 @@ def entities(ctx: click.Context, /, name: str, limit: int | None, as_json: bool,
       citewell entities @kelpwife --json
     """
     with engine(ctx) as opened:
-        found = opened.corpus.entity_map(name, limit=limit, filters=named_collections(opened, filters_from(chosen)))
+        found = opened.corpus.entity_map(
+            name, limit=limit, filters=opened.corpus.check_collections(filters_from(chosen))
+        )
     if as_json:
         print_json(found)
         return

@@ -13,8 +13,10 @@ import click
 
 from citewell.cli.console import note, print_json, print_table, print_text
 from citewell.cli.options import json_option
+from citewell.errors import BadInput
 from citewell.evals.bench import VerifierReport
-from citewell.models.download import FetchReport, ModelList
+from citewell.models.download import Downloads, Fetch, FetchReport, ModelList, find_model, list_models
+from citewell.models.judge import models_folder, open_judge
 from citewell.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -45,8 +47,6 @@ def list_(ctx: click.Context, as_json: bool) -> None:
     Example:
       citewell models list
     """
-    from citewell.models.download import list_models
-
     found = list_models(load_settings(ctx.find_root().obj))
     if as_json:
         print_json(found)
@@ -83,9 +83,6 @@ def get(ctx: click.Context, name: str, as_json: bool) -> None:
     Example:
       citewell models get nli-deberta-v3-small
     """
-    from citewell.models.download import Downloads, Fetch, find_model
-    from citewell.models.judge import models_folder
-
     settings = load_settings(ctx.find_root().obj)
     model = find_model(name)
     note(f"{model.name}: {model.about}. {model.authors}, {model.licence}, about {model.megabytes} MB.")
@@ -118,7 +115,6 @@ def check(ctx: click.Context, file: Path, judge: str | None, as_json: bool) -> N
     Example:
       citewell models check pairs.jsonl
     """
-    from citewell.errors import BadInput
     from citewell.evals.verifier import measure_judge, read_pairs
 
     pairs = read_pairs(file)
@@ -208,8 +204,6 @@ def bench_verifier(ctx: click.Context, file: Path, judge: str | None, as_json: b
 
 def chosen_judge(settings: Settings, chosen: str | None) -> OnnxEntailment | None:
     """The judge that an option names, else the one that is set; raises Unavailable where it cannot be used."""
-    from citewell.models.judge import open_judge
-
     opened = open_judge(replace(settings, judge=chosen) if chosen is not None else settings)
     if opened is not None:
         opened.open()

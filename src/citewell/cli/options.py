@@ -14,7 +14,7 @@ import click
 from citewell.ask import FILTERS, HINTS, Ask, default_of, parts_of
 from citewell.cli.console import note
 from citewell.engine import Citewell
-from citewell.errors import CitewellError, NotFound
+from citewell.errors import CitewellError
 from citewell.settings import is_secret, unused_settings
 from citewell.store.port import Filters
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
-
-
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Also say how the run went: steps, verdicts, trace."
 )
@@ -116,19 +114,6 @@ def asked_on_terminal() -> Approve | None:
             return False
 
     return approve
-
-
-def named_collections(opened: Citewell, filters: Filters) -> Filters:
-    """The filters, if every collection they name is there."""
-    known = [one.name for one in opened.corpus.collections().collections] if filters.collections else []
-    for name in filters.collections:
-        if name not in known:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, n=1)
-            listed = f"There are: {', '.join(known[:8])}." if known else "Add one with 'citewell add FOLDER'."
-            raise NotFound(f"There is no collection named {name}.", fix=f"Did you mean {near[0]}?" if near else listed)
-    return filters
 
 
 def warn_of_unused(opened: Citewell) -> None:

@@ -17,7 +17,6 @@ from citewell.cli.options import (
     engine,
     filter_options,
     json_option,
-    named_collections,
     verbose_option,
     warn_of_unused,
 )
@@ -82,9 +81,8 @@ def research(
     """
     _refuse_no_ops(ctx, retrieval_only=retrieval_only)
     ask = Ask(question, **chosen)
-    filters = ask.filters
     with engine(ctx) as opened:
-        named_collections(opened, filters)
+        opened.corpus.check_collections(ask.filters)
         if retrieval_only:
             pack = _gather(opened, ask)
             print_json(pack) if as_json else print_pack(pack, explain=explain)
@@ -127,7 +125,6 @@ _ONLY_IN_PACKS = ("include_related", "related_limit")
 
 def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
     """Refuse every option that was given and would do nothing."""
-
     flags = {one.name: one.opts[0] for one in ctx.command.params}
 
     def given(names: Iterable[str]) -> list[str]:

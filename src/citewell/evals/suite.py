@@ -18,7 +18,7 @@ from typing import Any, cast
 from citewell.ask import OPTION_PROFILES, Ask, PriorTurn, narrowed
 from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError, Unavailable
-from citewell.evals.assertions import CaseOutcome, failures, not_checked
+from citewell.evals.assertions import CaseOutcome, failures, failures_of, grade_research_run, not_checked
 from citewell.evals.cases import Earlier, EvalCase, LoadedFile, LocatedCase, ResearchBriefSpec, load_cases
 from citewell.evals.results import (
     ArmName,
@@ -34,6 +34,7 @@ from citewell.evals.results import (
     TopRow,
 )
 from citewell.models.endpoints import EXTRACTIVE
+from citewell.reports.model import ProjectScope, ResearchBrief
 from citewell.runs.folder import read_trace
 from citewell.runs.run import RunResult
 from citewell.search.pack import ResearchPack
@@ -229,8 +230,6 @@ def _report(
     engine: Citewell, case: EvalCase, spec: ResearchBriefSpec, arm: ArmName, collections: tuple[str, ...]
 ) -> CaseOutcome:
     """Run the brief of a case, play its record back, and grade the report."""
-    from citewell.evals.assertions import failures_of, grade_research_run
-    from citewell.reports.model import ProjectScope, ResearchBrief
     from citewell.reports.strategies import ResearchConfig
 
     brief = ResearchBrief(

@@ -5,19 +5,16 @@ search({"query": "kelp", "limit": "many"})  ->  BadInput: Expected `int`, got `s
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, field
 
-from citewell.ask import FILTERS, SAYS_SOMETHING, Ask, Name, Question, taken
-from citewell.engine import Citewell
-from citewell.errors import BadInput, NotFound
+from citewell.ask import FILTERS, SAYS_SOMETHING, Name, Question, taken
+from citewell.errors import BadInput
 from citewell.reports.brief import DEFAULT_FLOOR, DEFAULT_SECONDS, DEFAULT_SUB_QUERIES, MAX_SUB_QUERIES
 from citewell.search.lookup import SearchMode
 from citewell.search.query import RunProfile
-from citewell.store.port import Filters
 from citewell.text.documents import ContentMode
 
 Query = Annotated[
@@ -258,14 +255,3 @@ def input_schema(form: type[Arguments]) -> dict[str, Any]:
     ordered = {name: fields[name] for name in (*needed, *(name for name in fields if name not in needed))}
     kept = {key: entry for key, entry in root.items() if key not in ("title", "description")}
     return {**kept, "properties": ordered, **({"$defs": definitions} if definitions else {})}
-
-
-def filters_of(cw: Citewell, ask: Ask) -> Filters:
-    """The filters of a call, if they make sense and every collection they name is there."""
-    known = [one.name for one in cw.corpus.collections().collections] if ask.collections else []
-    for name in ask.collections:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            fix = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known[:8]) or 'none'}."
-            raise NotFound(f"There is no collection named {name}.", fix=fix)
-    return ask.filters

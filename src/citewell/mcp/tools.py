@@ -162,7 +162,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. What only reads is a function; one that waits for a model or a run is in `running.py`."""
+    """One tool. What only reads is a function; one that waits for a model or a run is in `calls.py`."""
 
     name: str
     title: str
@@ -182,7 +182,7 @@ class Tool:
 
 
 def _search(cw: Citewell, call: Any) -> Outcome:
-    filters = told.filters_of(cw, ask_of(call, question=call.query, limit=None))
+    filters = cw.corpus.check_collections(ask_of(call, question=call.query, limit=None).filters)
     found = cw.corpus.search(call.query, limit=call.offset + call.limit, filters=filters, mode=call.mode)
     has_more = len(found.results) == call.offset + call.limit
     page = replace(found, results=found.results[call.offset :])
@@ -195,7 +195,7 @@ def _search(cw: Citewell, call: Any) -> Outcome:
 def ask_for_pack(cw: Citewell, call: Any) -> Ask:
     """What `research_pack` asks."""
     ask = ask_of(call, told.PACK_NAMES)
-    told.filters_of(cw, ask)
+    cw.corpus.check_collections(ask.filters)
     return ask
 
 

@@ -420,7 +420,7 @@ def _disk_errors() -> Iterator[None]:
 # There is a limit of bytes and one of time for the whole exchange. Blocked, closed and unknown look alike to whoever
 # asks.
 #
-# It does not protect against a host that serves a bad model: that is what hashes are for (`downloading.py`).
+# It does not protect against a host that serves a bad model: that is what hashes are for.
 
 
 MOST_HOPS = 5

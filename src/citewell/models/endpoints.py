@@ -125,11 +125,6 @@ def split_model(model: str) -> tuple[Provider, str]:
     return provider, name.strip()
 
 
-def provider_of(model: str) -> str:
-    """The provider's name; raises BadInput."""
-    return split_model(model)[0].name
-
-
 def set_models(settings: Settings) -> tuple[str, ...]:
     """The models that are set for anything, the writing one first; each once, without `extractive`."""
     named = (settings.model, settings.research_model, settings.planner_model, settings.review_model)

@@ -1,6 +1,6 @@
 """Bytes become canonical text, in the encoding they say or seem to have; a guess comes with a warning.
 
-Never fails: what no encoding explains is read as Latin-1. Whether bytes are text at all is `binary.py`'s question.
+Never fails: what no encoding explains is read as Latin-1. Whether bytes are text at all is `kinds.py`'s question.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import Literal, assert_never
 
 from citewell.errors import Unreadable
 from citewell.readers.decode import decode, wide_encoding
-from citewell.readers.image import INSTALL, has_ocr
+from citewell.readers.image import INSTALL, has_ocr, read_image
 from citewell.readers.markup import url_links
-from citewell.readers.subtitles import is_transcript
+from citewell.readers.subtitles import is_transcript, read_subtitles, read_transcript
 from citewell.readers.written_sections import without_written
 from citewell.text.documents import Kind, ReadDocument, Section, SourceType
 
@@ -173,12 +173,8 @@ def _read(data: bytes, name: str, reader: Reader) -> ReadDocument:
 
             return read_pdf(data)
         case "transcript":
-            from citewell.readers.subtitles import read_transcript
-
             return read_transcript(text_bytes(data, name))
         case "subtitles":
-            from citewell.readers.subtitles import read_subtitles
-
             return read_subtitles(text_bytes(data, name))
         case "office":
             from citewell.readers.office import read_office
@@ -193,8 +189,6 @@ def _read(data: bytes, name: str, reader: Reader) -> ReadDocument:
 
             return read_table(text_bytes(data, name))
         case "image":
-            from citewell.readers.image import read_image
-
             return read_image(data)
         case _:
             assert_never(reader)

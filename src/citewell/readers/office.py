@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -375,8 +375,6 @@ _DATE_LETTERS = re.compile(r"[ydhs]", re.IGNORECASE)
 _EPOCH = datetime(1899, 12, 30)
 _EPOCH_1904 = datetime(1904, 1, 1)
 _LAST_DAY = 2_958_466
-
-Format = Callable[[str], str]
 
 
 def sheets_text(package: Package, root: Any) -> OfficeText:

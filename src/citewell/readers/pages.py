@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from citewell.errors import Unreadable
-from citewell.readers.kinds import text_bytes
+from citewell.readers.decode import decode
+from citewell.readers.kinds import read_plain, text_bytes
 from citewell.readers.process_pool import MEMORY_BYTES, Allowance
 from citewell.text.canonical import canonicalize
 from citewell.text.documents import ReadDocument, Section, SourceType
@@ -104,7 +105,6 @@ def _read(page: PageBytes) -> PageDocument:
 def _everything(data: bytes, charset: str | None) -> str:
     from lxml import etree
 
-    from citewell.readers.decode import decode
     from citewell.readers.page_markdown import is_heavy, page_tree
 
     tree = page_tree(decode(data, declared=charset).text, with_hidden=True)
@@ -129,8 +129,6 @@ def _plain(page: PageBytes) -> ReadDocument:
         from citewell.readers.markdown import read_markdown
 
         return _as_source(read_markdown(text_bytes(page.data, "page.md")))
-    from citewell.readers.kinds import read_plain
-
     return _as_source(read_plain(text_bytes(page.data, "page.txt")))
 
 

@@ -221,7 +221,7 @@ _PROSE = ("sentence", "item", "row")
 _SHARED = 2
 # How many of the question's words an answer to the whole must have beside sections of documents.
 _NEARLY_ALL = 0.75
-# What a part of a question was given of the rest of it (`planning.py`).
+# What a part of a question was given of the rest of it (`subqueries.py`).
 _LENT = re.compile(r" \(([^()]+)\)$")
 
 

@@ -183,7 +183,6 @@ class HeuristicCredibilityTriage:
     """Judges by what can be seen of a page."""
 
     name = "heuristic"
-    asks_model = False
 
     def verdicts(self, items: Sequence[ReportItem], floor: float) -> tuple[ItemCredibility, ...]:
         """The verdict on every item from outside."""
@@ -208,7 +207,6 @@ class HybridCredibilityTriage(HeuristicCredibilityTriage):
     """Rules first; a model then reads what they let through."""
 
     name = "hybrid"
-    asks_model = True
 
     def to_ask(
         self, items: Sequence[ReportItem], verdicts: Sequence[ItemCredibility], floor: float
@@ -430,7 +428,7 @@ def register_strategy(stage: StrategyStage, name: str, strategy: object) -> None
     if not callable(getattr(strategy, _METHODS[stage], None)):
         raise BadInput(
             f"{type(strategy).__name__} is no {stage}: it has no method `{_METHODS[stage]}`.",
-            fix="See the protocols in citewell.briefs.strategies.",
+            fix="See the protocols in citewell.reports.strategies.",
         )
     known = _OWN[stage].setdefault(name, strategy)
     if known is not strategy and type(known) is not type(strategy):

@@ -13,16 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal
 
 from citewell.text.canonical import fold, folded_text
 from citewell.text.languages import is_stop_word, stemmer_for
 from citewell.text.words import english_stems
 
 EntityKind = Literal["person", "project", "product", "handle", "place", "organisation", "name"]
-
-
-ENTITY_KINDS: tuple[EntityKind, ...] = get_args(EntityKind)
 
 
 # What kind of thing a name names, by what the corpus says of it: tags, folders, and the words around it. Pure.

@@ -139,33 +139,23 @@ class SqliteCorpus:
 
     def paths_tagged(self, collection_id: int, folded: Sequence[str]) -> set[str]:
         """The files of a collection with a document that carries one of these tags, or one nested in it."""
-        from citewell.store import read
-
         with self.database.read() as connection:
             return read.paths_tagged(connection, collection_id, folded) if folded else set()
 
     def collections(self) -> tuple[CollectionInfo, ...]:
-        from citewell.store import read
-
         with self.database.read() as connection:
             return read.collections(connection)
 
     def files(self) -> tuple[FileRecord, ...]:
-        from citewell.store import read
-
         with self.database.read() as connection:
             return read.files(connection)
 
     def secrets(self) -> tuple[SecretFinding, ...]:
         """Documents that seem to hold a secret; every text is looked through, so this takes as long as that takes."""
-        from citewell.store import read
-
         with self.database.read() as connection:
             return tuple(read.find_secrets(connection))
 
     def exclusions(self) -> tuple[Exclusion, ...]:
-        from citewell.store import read
-
         with self.database.read() as connection:
             return read.exclusions(connection)
 
@@ -248,44 +238,30 @@ class SqliteCorpus:
     # Names and the graph
 
     def documents_by_keys(self, keys: Sequence[str], filters: Filters) -> list[Document]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.documents_by_keys(connection, keys, filters)
 
     def documents_named(self, name: str, forms: Sequence[str]) -> list[Document]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.documents_named(connection, name, forms)
 
     def documents_called(self, names: Sequence[str]) -> list[tuple[str, Document]]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.documents_called(connection, names)
 
     def near_names(self, name: str) -> list[KnownName]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.near_names(connection, name)
 
     def near_terms(self, word: str) -> list[str]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.near_terms(connection, word)
 
     def links_around(self, keys: Sequence[str]) -> list[GraphLink]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.links_around(connection, keys)
 
     def links_written(self, keys: Sequence[str]) -> dict[str, tuple[WrittenLink, ...]]:
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.links_written(connection, keys)
 
@@ -318,8 +294,6 @@ class SqliteCorpus:
 
     def words_beginning(self, start: str, shortest: int, longest: int) -> list[tuple[str, int]]:
         """Indexed words that begin so, of a length between two, with the number of chunks that have each."""
-        from citewell.store import graph
-
         with self.database.read() as connection:
             return graph.words_beginning(connection, start, shortest, longest)
 
@@ -380,14 +354,10 @@ class SqliteCorpus:
             return int(fetch_value(connection, "SELECT count(*) FROM documents"))
 
     def by_source_type(self) -> dict[str, int]:
-        from citewell.store import read
-
         with self.database.read() as connection:
             return read.count_by(connection, "documents", "source_type")
 
     def stats(self) -> Stats:
-        from citewell.store import read
-
         size = self.database.path.stat().st_size
         with self.database.read() as connection:
             return read.stats(connection, size, self.database.schema.version)

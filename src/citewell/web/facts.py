@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 FetchProblem = Literal[
     "timeout",
@@ -16,7 +16,6 @@ FetchProblem = Literal[
     "parse_error",
     "other",
 ]
-FETCH_PROBLEMS: tuple[FetchProblem, ...] = get_args(FetchProblem)
 
 # Types of content that are read.
 READABLE_TYPES = (
