@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings
+from citewell.answer.evidence import Likeness, PreparedSynthesis, Read, Readings
 from citewell.check.verdict import Draft
 from citewell.engine import Citewell
 from citewell.flows.found import Findings
@@ -103,7 +103,7 @@ def test_the_reader_is_asked_about_a_bounded_number_of_passages_for_a_bounded_ti
     playing = Watched().playing
     assert playing.open == ["read_answers"]
     asked = playing.call("read_answers").arguments
-    assert (asked["reader"], len(asked["texts"]), asked["seconds"]) == ("toy", 16, 6.0)
+    assert (asked["reader"], len(asked["texts"]), asked["seconds"]) == ("toy", 12, 6.0)
     assert Watched(reader="").playing.open == ["keep_texts"]
 
 
@@ -115,7 +115,7 @@ def test_passages_are_compared_by_meaning_first_and_then_read() -> None:
     run.playing.gives("compare", Similarities(near))
     assert run.playing.open == ["read_answers"]
     read = run.playing.call("read_answers").arguments["texts"]
-    answers = tuple(0.25 for _ in read)
+    answers = tuple(Read(0.25, 0, 3) for _ in read)
     run.playing.gives("read_answers", answers)
     assert run.chosen_by == [(Likeness(compared, near), Readings(read, answers))]
 

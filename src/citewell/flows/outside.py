@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from citewell.answer.evidence import PreparedSynthesis
+from citewell.answer.evidence import PreparedSynthesis, Read
 from citewell.answer.quote import with_estimate
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.clock import Clock
@@ -243,9 +243,9 @@ class Outside:
     @step("prepare_synthesis", "writing")
     async def read_answers(
         self, reader: str, question: str, texts: tuple[str, ...], seconds: float
-    ) -> tuple[float, ...]:
-        """How likely each of these texts answers the question, by the reader, in at most so many seconds."""
-        answers: list[float] = []
+    ) -> tuple[Read, ...]:
+        """How likely each of these texts answers the question, and where, by the reader, in at most so many seconds."""
+        found: list[Read] = []
         try:
             async with asyncio.timeout(seconds):
                 opened = await asyncio.to_thread(self._open_reader) if self._open_reader is not None else None
@@ -253,11 +253,13 @@ class Outside:
                     raise Unavailable("No reader is set.", fix="Set CITEWELL_READER.")
                 for first in range(0, len(texts), READ_AT_ONCE):
                     some = texts[first : first + READ_AT_ONCE]
-                    readings = await asyncio.to_thread(opened.read, question, some)
-                    answers += [round(1.0 - one.no_answer, 4) for one in readings]
+                    for one in await asyncio.to_thread(opened.read, question, some):
+                        best = one.spans[0] if one.spans else None
+                        place = (best.start, best.end) if best is not None else (0, 0)
+                        found.append(Read(round(1.0 - one.no_answer, 4), *place))
         except TimeoutError:
             raise Unavailable(f"The reader took longer than {seconds:g} s.") from None
-        return tuple(answers)
+        return tuple(found)
 
     @step("prepare_synthesis", "end")
     async def compare(self, question: str, texts: tuple[str, ...]) -> Similarities:
