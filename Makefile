@@ -8,8 +8,9 @@ MCP_SUITES := tests/surfaces/mcp/node/node_modules/.package-lock.json
 
 PAGE := src/citewell/page/static/index.html
 BROWSER := $(VENV)/.browser
+SITE := build/site-venv
 
-.PHONY: demo test quick check eval serve ui ui-check bench fuzz-api mcp-suites mcp-conformance docs golden lock clean reader reader-pairs reader-train \
+.PHONY: demo test quick check eval serve ui ui-check bench fuzz-api mcp-suites mcp-conformance docs site golden lock clean reader reader-pairs reader-train \
 	reader-evaluate reader-export
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
@@ -66,6 +67,15 @@ $(MCP_SUITES): tests/surfaces/mcp/node/package-lock.json
 
 docs: $(STAMP)  ## write what is generated from code
 	$(BIN)/python docs/generate.py
+
+site: $(SITE)/.installed  ## build the documentation as a site to read offline, site/index.html; broken links fail
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict
+
+$(SITE)/.installed: requirements/site.lock requirements/pip.lock
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
+	$(SITE)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/site.lock
+	touch $@
 
 golden: $(STAMP)  ## write the golden packs and documents anew; review them with git diff tests/*/golden
 	$(BIN)/pytest -q -n 2 tests/packs/test_golden.py tests/doors/test_golden_documents.py --write-golden
@@ -128,4 +138,4 @@ $(TORCH)/.ok: requirements/training.lock requirements/weights.lock requirements/
 	touch $@
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis bench/.peers
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .hypothesis bench/.peers

@@ -1,9 +1,9 @@
-"""`make bench`: quality, ingest and scale beside other programs in the same run; the tables go to docs/benchmarks.md.
+"""`make bench`: quality, ingest and scale, with peers in the same run; it writes docs/measurements/benchmarks.md.
 
 Every claim is a ratio against a peer measured on this machine in this run, because seconds of another machine say
 nothing. The collections lie beside the repository (`../shared/data`), or where `--data` says; without them there is
 nothing to measure, and that is said. `BENCH='--only ingest'` runs one part; `cold`, `hybrid`, `answerability`,
-`verifier`, `extractive`, `real`, `scale` and `scale1m` run only when named; `verifier` writes to docs/verifier.md.
+`verifier`, `extractive`, `real`, `scale` and `scale1m` run only when named; `verifier` writes to its own page.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of collections")
     parser.add_argument("--only", default="", help=f"comma list of {', '.join(ALL_PARTS)}; or all")
     parser.add_argument("--busy", action="store_true", help="say on the page that other programs ran beside this")
-    parser.add_argument("--no-write", action="store_true", help="leave docs/benchmarks.md as it is")
+    parser.add_argument("--no-write", action="store_true", help="leave docs/measurements/benchmarks.md as it is")
     parser.add_argument("--collections", default="", help="quality: comma list of collections; default all")
     parser.add_argument("--max-queries", type=int, default=150, help="quality: queries a collection, evenly spread")
     parser.add_argument("--max-pairs", type=int, default=250, help="verifier: pairs of a kind and collection")

@@ -66,7 +66,7 @@ def quantile(values: list[float], share: float) -> float:
 
 
 def measure_serving(seconds: float = 30.0) -> Part:
-    """As a part of docs/benchmarks.md."""
+    """As a part of docs/measurements/benchmarks.md."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         with Citewell(data, embeddings="off") as cw:

@@ -1,4 +1,4 @@
-"""What was measured as Markdown, and its place in docs/benchmarks.md: one block a part, ratios first."""
+"""What was measured as Markdown, and its place in docs/measurements/benchmarks.md: one block a part, ratios first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-_DOCS = Path(__file__).resolve().parents[1] / "docs"
+_DOCS = Path(__file__).resolve().parents[1] / "docs" / "measurements"
 PAGE = _DOCS / "benchmarks.md"
 # Parts with a page of their own.
 PAGES = {"verifier": _DOCS / "verifier.md"}

@@ -17,17 +17,7 @@ from citewell.schemas import SCHEMA_NAMES, json_schema
 from citewell.settings import setting_fields
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (
-    "README.md",
-    "ARCHITECTURE.md",
-    *(
-        f"docs/{name}.md"
-        for name in (
-            *("commands", "settings", "models", "research-pack", "runs", "python", "api", "attacks", "questions"),
-            *("families", "mcp", "web", "evals"),
-        )
-    ),
-)
+PAGES = ("README.md", "ARCHITECTURE.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
 
 
 def schema_files() -> dict[Path, str]:

@@ -78,6 +78,7 @@ def main() -> None:
     compile_lock("semantic.in", "semantic.lock")
     compile_lock("postgres.in", "postgres.lock")
     compile_lock("pdf.in", "pdf.lock")
+    compile_lock("site.in", "site.lock")
     lock_resolved("training.in", "training.lock")
     lock_alone("weights.in", "weights.lock")
     lock_alone("test-weights.in", "test-weights.lock")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,29 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_every_path_of_the_where_is_table_exists() -> None:
-    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("## Where is…?")[1].split("## The tree")[0]
+    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("## Where is…?")[1]
     paths = re.findall(r"`([\w./-]+)`", table)
     assert len(paths) > 30
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_map_of_the_house_stays_short() -> None:
+    assert (ROOT / "ARCHITECTURE.md").stat().st_size <= 12_000
+
+
+def test_no_class_has_the_name_of_another_and_few_files_do() -> None:
+    """A name is one thing: what is called twice cannot be found from a listing."""
+    classes: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for path in (ROOT / "src").rglob("*.py"):
+        if "sample_corpus" in path.parts:
+            continue
+        files[path.name] += path.name != "__init__.py"
+        classes.update(
+            node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)
+        )
+    assert [name for name, count in classes.items() if count > 1] == []
+    assert len([name for name, count in files.items() if count > 1]) <= 12
 
 
 def test_every_package_and_module_opens_with_its_contract() -> None:
@@ -58,14 +79,21 @@ def test_what_the_program_needs_is_what_make_demo_installs() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
     dead = [
-        f"{page.name}: {target}"
+        f"{page.relative_to(ROOT)}: {target}"
         for page in pages
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
         if not (page.parent / target).exists()
     ]
     assert dead == []
+
+
+def test_every_page_of_the_docs_has_its_place_in_the_site_or_is_left_out_by_name() -> None:
+    """And every place has its page: without the packages of `make site` nothing else would say so."""
+    docs = ROOT / "docs"
+    placed = set(re.findall(r"[ /]([\w-][\w./-]*\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    assert placed == {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
 
 
 @pytest.mark.slow

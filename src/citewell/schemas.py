@@ -12,7 +12,7 @@ from citewell.backup import BackupReport, RestoreReport
 from citewell.doctor import DoctorReport
 from citewell.evals.bench import BenchReport, JudgeReport, VerifierReport
 from citewell.evals.cases import CaseFile
-from citewell.evals.results import EvalReport, CorpusReport, ProposalReport
+from citewell.evals.results import CorpusReport, EvalReport, ProposalReport
 from citewell.models.download import FetchReport, ModelList
 from citewell.notes.task import NoteResult
 from citewell.runs.events import EVENT_TYPES, RunEvent, SentenceRetracted, SentenceShown

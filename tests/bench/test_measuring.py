@@ -91,7 +91,7 @@ def test_the_page_has_a_place_for_every_part_and_names_no_machine() -> None:
 
 
 def test_the_lock_of_the_peers_has_hashes_and_no_addresses() -> None:
-    lock = (PAGE.parents[1] / "bench" / "peers" / "package-lock.json").read_text("utf-8")
+    lock = (PAGE.parents[2] / "bench" / "peers" / "package-lock.json").read_text("utf-8")
     assert '"resolved"' not in lock
     assert "://registry" not in lock
     assert lock.count('"integrity"') > 100

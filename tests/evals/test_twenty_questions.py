@@ -1,4 +1,4 @@
-"""Twenty questions over the sample corpus (docs/questions.md): answered from the right passage, or refused."""
+"""Twenty questions over the sample corpus (docs/measurements/questions.md): the right passage, or refused."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class LosesADocument(SqliteCorpus):
 
 
 class LosingEngine(Citewell):
-    def _open_corpus(self) -> CorpusStore:
+    def open_store(self) -> CorpusStore:
         return LosesADocument(self.settings.corpus_path)
 
 

@@ -44,6 +44,13 @@ def test_only_the_bottom_most_row_is_trimmed_and_what_does_not_fit_is_named() ->
     assert trimmed.span.end - trimmed.span.start == len(trimmed.text) < 1_000
 
 
+def test_no_row_is_kept_where_a_better_one_was_dropped() -> None:
+    found = pack(row("note:0", text="x" * 1_000), row("note:1", text="x" * 3_000), row("note:2", text="x" * 50))
+    prepared = prepare_synthesis(found, max_evidence_chars=1_400)
+    assert [source.source_key for source in prepared.sources] == ["note:0"]
+    assert prepared.truncation.dropped_source_keys == ("note:1", "note:2")
+
+
 def test_an_exact_tag_example_has_its_place_however_much_evidence_there_is() -> None:
     found = tagged(pack(*rows(40, 1_000)), row("note:tagged", text="t" * 1_500))
     prepared = prepare_synthesis(found)

@@ -1,6 +1,7 @@
 """Much of everything: a thousand rows, an answer of five megabytes, a document of millions of characters.
 
-What is measured here (first paint, frames while scrolling) is written to build/ui-figures.json; docs/page.md tells it.
+What is measured here (first paint, frames while scrolling) is written to build/ui-figures.json and told in
+docs/measurements/benchmarks.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ was asked (`likeness`). By words alone, a passage that lacks words of the questi
 from the `dev` half of the questions over real notes. With meaning they come from these and from 190 questions over six
 other collections, asked in people's own words and not kept here: those who ask about what a note holds often
 use other words, those who ask about what it does not hold the same ones, so that shared words tell little and the
-estimate is a modest one. Both are strongly shrunk. docs/real-notes.md has the reliability table.
+estimate is a modest one. Both are strongly shrunk. docs/measurements/real-notes.md has the reliability table.
 
 Example:
     question: How much did the band cost?

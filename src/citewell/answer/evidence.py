@@ -308,7 +308,9 @@ class _Budget:
         self.trimmed: str | None = None
 
     def take(self, rows: Sequence[EvidenceRow], lane: str, keep_free: int = 0) -> list[PreparedSource]:
+        """The best of these rows that fit; behind one that does not fit none is taken, however short it is."""
         taken: list[PreparedSource] = []
+        is_full = False
         for row in rows:
             room = self.left - keep_free
             source = _source(row, lane)
@@ -319,7 +321,8 @@ class _Budget:
                     self.trimmed = row.source_key
                     source = _trimmed(source, fitting)
                     cost = len(render_source(source)) + 2
-            if cost > room:
+            is_full = is_full or cost > room
+            if is_full:
                 self.dropped.append(row.source_key)
                 continue
             self.left -= cost

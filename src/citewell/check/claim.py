@@ -199,8 +199,8 @@ def read_support_features(matched: EvidenceMatch, alignment: ClaimAlignment | No
 #
 # A logistic formula over the features (`support_features`). Its coefficients come from one half of the expert pairs of
 # SciFact and, at a twentieth of their weight, from pairs built of half the documents of SQuAD 2.0 and other
-# collections, by `bench/verifier_fit.py`; docs/verifier.md says what it comes to on the other halves. The number orders
-# claims; the verdict also obeys rules that no number can outweigh (`claim`).
+# collections, by `bench/verifier_fit.py`; docs/measurements/verifier.md says what it comes to on the other halves. The
+# number orders claims; the verdict also obeys rules that no number can outweigh (`claim`).
 #
 # Example:
 #     claim:   The ferry runs in winter.

@@ -17,12 +17,12 @@ from citewell.cli.options import Command, json_option
 from citewell.errors import BadInput, CitewellError
 from citewell.evals.bench import AnswerabilityRow, BenchProgress, BenchReport, BenchRow
 from citewell.evals.results import (
+    CorpusReport,
     EvalArm,
     EvalCaseReport,
     EvalKind,
     EvalProgress,
     EvalReport,
-    CorpusReport,
     ProposalReport,
 )
 from citewell.search.lookup import SearchMode

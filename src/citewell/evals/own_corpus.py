@@ -23,10 +23,10 @@ from citewell.evals.cases import EvalCase
 from citewell.evals.results import (
     CorpusKindRow,
     CorpusQuestion,
+    CorpusReport,
     EvalProgress,
     NotIndexed,
     Outcome,
-    CorpusReport,
     QuestionKind,
 )
 from citewell.evals.suite import corpus_engine

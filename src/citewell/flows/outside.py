@@ -3,7 +3,7 @@
 A flow names these functions (`run.io(Outside.retrieve, …)`); a replay or a test needs nothing of them. What a
 keyword-only parameter says is for who performs a call and not part of it. What comes from outside is masked here,
 before it is recorded and before the flow sees it: content keeps its length (`text/secrets.py`), errors are redacted in
-full (`recording/redaction.py`). An address comes from a provider's results or from the person's own question, never out
+full (`text/redaction.py`). An address comes from a provider's results or from the person's own question, never out
 of a page or a model.
 """
 

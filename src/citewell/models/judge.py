@@ -86,7 +86,7 @@ def open_reader(settings: Settings) -> OnnxSpanReader | None:
     return OnnxSpanReader(folder)
 
 
-# What a judge is asked, and what a reader answers (`domain/ports.py`).
+# What a judge is asked, and what a reader answers.
 
 
 @dataclass(frozen=True, slots=True)

@@ -362,7 +362,7 @@ class QuotingSynthesizer:
 
 
 class RuleVerifier:
-    """The rules that check answers (docs/verifier.md)."""
+    """The rules that check answers (docs/measurements/verifier.md)."""
 
     def verify(
         self, question: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan, max_citations: int

@@ -62,7 +62,7 @@ class SemanticReport:
 # *Nearness*: neighbouring words of the query that stand close together in the text say more than the same words far
 # apart. *Kinship*: what resembles the best candidates in the rest of its words is likely to be about what was asked,
 # also where it says less of the query itself. Both only reorder what was found. This is the reranker there is without
-# any model; another fits the same port (`domain/ports.py`). Pure.
+# any model; another fits the same port (`models/rerank.py`). Pure.
 
 
 CANDIDATES = 20
