@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # Whole servers, browsers, databases and runs: behind every one of these doors stands what the other tests look at.
 _DOORS = (
-    *("doors/", "ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "training/", "surfaces/mcp/"),
+    *("doors/", "ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "surfaces/mcp/"),
     *("test_attack_table.py", "recording/test_postgres", "synthesis/test_checking.py"),
 )
 

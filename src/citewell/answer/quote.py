@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from citewell.answer.confidence import (
     best_answer,
     by_meaning_too,
-    by_reading_too,
     confidence,
     decisive_place,
     window_text,
@@ -332,11 +331,10 @@ def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Like
 
 def _answer(part: QuestionPart, reading: EvidenceView, told: _Opinions, *, alone: bool) -> _PartAnswer:
     """The blocks that answer one part of the question, where it is likely that they do."""
-    near = by_meaning_too(score_passages(part, reading), told.likeness)
-    every = by_reading_too(near, told.readings)
+    every = by_meaning_too(score_passages(part, reading), told.likeness)
     ranked = _without_copies(every[:_CONSIDERED])
     ranked, outdated = _corrected(ranked)
-    likely = confidence(part, ranked, reading, best_answer(near, told.readings))
+    likely = confidence(part, ranked, reading, best_answer(every, told.readings))
     if likely.probability < LIKELY:
         return _PartAnswer((), tuple(ranked), likely)
     notes = notes_alike(part, ranked, every)
