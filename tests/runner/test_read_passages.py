@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from citewell import Citewell
-from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings
+from citewell.answer.evidence import Likeness, PreparedSynthesis, Read, Readings
 from citewell.check.verdict import Draft
 from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
@@ -26,14 +26,13 @@ from runner.plays import Playing, found, request, row
 from runner.scripted_runs import decisions
 from support.toy_models import write_reader
 
-# Two sentences that words cannot tell apart, and a reader that knows which of them answers.
+# Two sentences that words cannot tell apart, and a reader that knows who answers.
 NOTES: dict[str, str | bytes] = {
     "lamp.md": "# Lamp\n\nThe keeper of the lamp was Anna Moor.\n\nThe keeper of the lamp was Josiah Pell.\n",
     "sea.md": "# Sea\n\nKelp grows on ropes in the harbour.\n",
 }
 QUESTION = "who was the keeper of the lamp?"
 PELL = {"josiah": (6.0, 0.0), "pell": (0.0, 6.0), "anna": (-6.0, 0.0), "moor": (0.0, -6.0)}
-MOOR = {"josiah": (-6.0, 0.0), "pell": (0.0, -6.0), "anna": (6.0, 0.0), "moor": (0.0, 6.0)}
 
 
 async def _last(engine: Citewell) -> RunResult:
@@ -50,13 +49,16 @@ def asked(data: Path, vault: Path, reader: str) -> tuple[Citewell, RunResult]:
     return engine, asyncio.run(_last(engine))
 
 
-@pytest.mark.parametrize(("knows", "first"), [(PELL, "Josiah Pell"), (MOOR, "Anna Moor")], ids=["Pell", "Moor"])
-def test_of_passages_alike_in_words_the_one_the_reader_answers_from_comes_first(
-    tmp_path: Path, vault: Write, knows: dict[str, tuple[float, float]], first: str
+def test_the_words_the_reader_answers_with_are_marked_and_a_replay_needs_no_reader(
+    tmp_path: Path, vault: Write
 ) -> None:
-    folder = write_reader(tmp_path / "toy", knows)
+    folder = write_reader(tmp_path / "toy", PELL)
     engine, result = asked(tmp_path / "data", vault(NOTES), str(folder))
-    assert first in result.sentences[0].text
+    (citation,) = [one for one in result.citations if one.highlight]
+    assert citation.highlight is not None
+    start = citation.span.start
+    marked = citation.quote[citation.highlight.start - start : citation.highlight.end - start]
+    assert marked == "Josiah Pell"
     events = list(engine.run_store.events(result.run_id))
     (read,) = decisions(events, "passages_read")
     assert read["reader"] == "toy"
@@ -65,6 +67,14 @@ def test_of_passages_alike_in_words_the_one_the_reader_answers_from_comes_first(
     elsewhere = Citewell(Settings(data_dir=tmp_path / "data", embeddings="off", reader="off"), SteadyClock())
     assert elsewhere.runs.replay(result.run_id).identical
     elsewhere.close()
+
+
+def test_where_the_reader_is_sure_that_nothing_answers_nothing_is_answered(tmp_path: Path, vault: Write) -> None:
+    folder = write_reader(tmp_path / "toy", {}, null=6.0)
+    engine, result = asked(tmp_path / "data", vault(NOTES), str(folder))
+    assert result.answer_status == "no_evidence"
+    assert "Josiah Pell" in str(result.nearest)
+    engine.close()
 
 
 def test_a_reader_that_cannot_be_used_leaves_the_words_and_a_warning(tmp_path: Path, vault: Write) -> None:
@@ -103,7 +113,7 @@ def test_the_reader_is_asked_about_a_bounded_number_of_passages_for_a_bounded_ti
     playing = Watched().playing
     assert playing.open == ["read_answers"]
     asked = playing.call("read_answers").arguments
-    assert (asked["reader"], len(asked["texts"]), asked["seconds"]) == ("toy", 16, 6.0)
+    assert (asked["reader"], len(asked["texts"]), asked["seconds"]) == ("toy", 12, 6.0)
     assert Watched(reader="").playing.open == ["keep_texts"]
 
 
@@ -115,7 +125,7 @@ def test_passages_are_compared_by_meaning_first_and_then_read() -> None:
     run.playing.gives("compare", Similarities(near))
     assert run.playing.open == ["read_answers"]
     read = run.playing.call("read_answers").arguments["texts"]
-    answers = tuple(0.25 for _ in read)
+    answers = tuple(Read(0.25, 0, 3) for _ in read)
     run.playing.gives("read_answers", answers)
     assert run.chosen_by == [(Likeness(compared, near), Readings(read, answers))]
 

@@ -1,7 +1,7 @@
-"""The reader's network: MiniLM over a claim or question and a passage, with a head for each task.
+"""The reader's network: a twelve-layer MiniLM over a question and a passage, with two heads.
 
-`span` marks where an answer begins and ends, `answerable` whether there is one, `nli` whether a claim is supported,
-refuted or left open, in the order of `LABELS`. Checkpoints keep the names of the parameters: renaming one breaks them.
+`span` marks where an answer begins and ends (the first token: nowhere), `ans` whether there is one; it begins as the
+relevance head of the cross-encoder. Checkpoints keep the names of the parameters: renaming one breaks them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-LABELS = ("supported", "refuted", "unsupported")
-HIDDEN, HEADS, WIDE, LAYERS, EPSILON = 384, 12, 1536, 6, 1e-12
+HIDDEN, HEADS, WIDE, LAYERS, EPSILON = 384, 12, 1536, 12, 1e-12
 CLASS_TOKEN, SEPARATOR = 101, 102
 
 
@@ -42,7 +41,7 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """The encoder and its three heads."""
+    """The encoder and its two heads."""
 
     def __init__(self, dropout: float = 0.1) -> None:
         super().__init__()
@@ -55,24 +54,23 @@ class Reader(nn.Module):
         self.span = nn.Linear(HIDDEN, 2)
         self.pool = nn.Linear(HIDDEN, HIDDEN)
         self.ans = nn.Linear(HIDDEN, 1)
-        self.nli = nn.Linear(HIDDEN, len(LABELS))
-        for head in (self.span, self.pool, self.ans, self.nli):
-            nn.init.normal_(head.weight, std=0.02)
-            nn.init.zeros_(head.bias)
+        nn.init.normal_(self.span.weight, std=0.02)
+        nn.init.zeros_(self.span.bias)
 
     def forward(
         self, ids: torch.Tensor, types: torch.Tensor, attended: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         hidden = self.ln(self.we(ids) + self.pe.weight[: ids.shape[1]] + self.te(types))
         hidden = functional.dropout(hidden, self.dropout, self.training)
         mask = ((1 - attended.float()) * -1e4)[:, None, None, :]
+        mask = mask.bfloat16() if torch.is_autocast_enabled("cpu") else mask
         for layer in self.layers:
             hidden = layer(hidden, mask)
         first = functional.dropout(torch.tanh(self.pool(hidden[:, 0])), self.dropout, self.training)
-        return self.span(hidden), self.ans(first).squeeze(-1), self.nli(first)
+        return self.span(hidden), self.ans(first).squeeze(-1)
 
     def freeze(self, layers: int = 0) -> None:
-        """Leave the embeddings and the lowest layers as they are: about half again as fast with three of six."""
+        """Leave the embeddings and the lowest layers as they are."""
         frozen: list[nn.Module] = [
             self.we,
             self.pe,
@@ -85,7 +83,7 @@ class Reader(nn.Module):
 
 
 def pretrained(folder: Path, dropout: float = 0.1) -> Reader:
-    """The encoder with the weights of all-MiniLM-L6-v2 and new heads."""
+    """The network with the weights that `dequantise` wrote; only `span` is new."""
     from safetensors.torch import load_file
 
     weights: dict[str, torch.Tensor] = load_file(folder / "model.safetensors")
@@ -95,6 +93,8 @@ def pretrained(folder: Path, dropout: float = 0.1) -> Reader:
         state[f"{ours}.weight"] = weights[f"embeddings.{theirs}_embeddings.weight"]
     for end in ("weight", "bias"):
         state[f"ln.{end}"] = weights[f"embeddings.LayerNorm.{end}"]
+        state[f"pool.{end}"] = weights[f"pooler.dense.{end}"]
+        state[f"ans.{end}"] = weights[f"classifier.{end}"]
         for number in range(LAYERS):
             theirs, ours = f"encoder.layer.{number}", f"layers.{number}"
             state[f"{ours}.qkv.{end}"] = torch.cat(

@@ -118,15 +118,24 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """What a reader found in a text: how likely (0 to 1) it answers, and the words `text[start:end]` that would."""
+
+    answers: float
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Readings:
-    """What a reader found in texts: how likely (0 to 1) each answers the question. Empty where none was asked."""
+    """What a reader found in several texts. Empty where none was asked."""
 
     texts: tuple[str, ...] = ()
-    answers: tuple[float, ...] = ()
+    found: tuple[Read, ...] = ()
 
     @property
-    def by_text(self) -> dict[str, float]:
-        return dict(zip(self.texts, self.answers, strict=True))
+    def by_text(self) -> dict[str, Read]:
+        return dict(zip(self.texts, self.found, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from citewell.answer.confidence import by_meaning_too, by_reading_too, confidence
+from citewell.answer.confidence import (
+    best_answer,
+    by_meaning_too,
+    confidence,
+    decisive_place,
+    window_text,
+)
 from citewell.answer.evidence import Likeness, NearestPassage, PreparedSynthesis, Readings, as_meant, prepare_synthesis
 from citewell.answer.passages import NOT_FOUND, OUTDATED, Passage, are_copies, dated_lead_in, quote_at, shingles
 from citewell.answer.question import QuestionPart, asked, speaks_of_its_day
@@ -302,7 +308,7 @@ def extract(
     if not chosen:
         ranked = [scored for part in found for scored in part.ranked]
         return _refusal(plan, likely, ranked, prepared.other_languages)
-    return Draft(tuple(_sentences(chosen)), refused=False, answerability=likely)
+    return Draft(tuple(_sentences(chosen, told.readings)), refused=False, answerability=likely)
 
 
 def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[NearestPassage, ...]:
@@ -325,10 +331,10 @@ def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Like
 
 def _answer(part: QuestionPart, reading: EvidenceView, told: _Opinions, *, alone: bool) -> _PartAnswer:
     """The blocks that answer one part of the question, where it is likely that they do."""
-    every = by_reading_too(by_meaning_too(score_passages(part, reading), told.likeness), told.readings)
+    every = by_meaning_too(score_passages(part, reading), told.likeness)
     ranked = _without_copies(every[:_CONSIDERED])
     ranked, outdated = _corrected(ranked)
-    likely = confidence(part, ranked, reading)
+    likely = confidence(part, ranked, reading, best_answer(every, told.readings))
     if likely.probability < LIKELY:
         return _PartAnswer((), tuple(ranked), likely)
     notes = notes_alike(part, ranked, every)
@@ -472,16 +478,17 @@ def _place(passage: Passage) -> tuple[int, int]:
     return passage.source.n, passage.start
 
 
-def _sentences(chosen: Sequence[_Choice]) -> Iterator[DraftSentence]:
+def _sentences(chosen: Sequence[_Choice], readings: Readings) -> Iterator[DraftSentence]:
     """The pieces of the chosen units, each once, as far as an answer may be long."""
     room = MAX_ANSWER_CHARS
     seen: set[tuple[int, int]] = set()
     for one in chosen:
+        found = _decisive(one.unit.best, readings)
         for at, piece in enumerate(pieces_of(one.unit)):
             place = (one.unit.best.source.n, piece.start)
             if place in seen:
                 continue
-            sentence = _sentence(one, piece, is_first=at == 0)
+            sentence = _sentence(one, piece, found, is_first=at == 0)
             room -= len(sentence.text) + 6
             if room < 0:
                 return
@@ -489,7 +496,14 @@ def _sentences(chosen: Sequence[_Choice]) -> Iterator[DraftSentence]:
             yield sentence
 
 
-def _sentence(one: _Choice, piece: UnitPiece, *, is_first: bool) -> DraftSentence:
+def _decisive(passage: Passage, readings: Readings) -> tuple[int, int]:
+    """Where the words that answer stand by a reader that is more sure of them than not; else nowhere."""
+    text = window_text(passage)
+    said = readings.by_text.get(text)
+    return decisive_place(passage, text, said) if said is not None and said.answers > 0.5 else (0, 0)
+
+
+def _sentence(one: _Choice, piece: UnitPiece, found: tuple[int, int], *, is_first: bool) -> DraftSentence:
     source = one.unit.best.source
     outdated = OUTDATED if one.is_outdated and is_first else ""
     dated = dated_lead_in(source) if speaks_of_its_day(piece.text) else ""
@@ -501,7 +515,9 @@ def _sentence(one: _Choice, piece: UnitPiece, *, is_first: bool) -> DraftSentenc
         if not block.start <= quote.start <= quote.end <= block.end
     )
     about = one.about if is_first and not dated else ""
-    return DraftSentence(f"{outdated}{dated}{about}{piece.text}", "claim", quotes, block=block, context=context)
+    decides = quote_at(source, *found) if piece.start <= found[0] < found[1] <= piece.end else None
+    text = f"{outdated}{dated}{about}{piece.text}"
+    return DraftSentence(text, "claim", quotes, block=block, context=context, decides=decides)
 
 
 def _refusal(

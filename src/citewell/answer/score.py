@@ -213,8 +213,6 @@ class PassageScore:
     # How near it and its block come to the question in meaning, where a model was asked (`likeness`).
     near: float | None = None
     near_block: float | None = None
-    # How likely it answers, where a reader was asked (`read_answers`).
-    answers: float | None = None
 
     @property
     def order(self) -> tuple[float, int, int]:

@@ -28,6 +28,8 @@ class DraftSentence:
     # What is cited, where it is more than the passages themselves: the whole block they stand in.
     block: Quote | None = None
     context: tuple[Context, ...] = ()
+    # The words of the block that answer, where a reader found them.
+    decides: Quote | None = None
     # For a row of a table a model wrote, the row that names its columns.
     header: str = ""
 

@@ -429,7 +429,8 @@ def _quotation(n: int, block: Quote, source: PreparedSource, draft: Draft) -> Ci
     """A whole block, what of it decides, and what belongs to it but stands elsewhere."""
     resting = [sentence for sentence in draft.sentences if sentence.block == block]
     # The first passage of a sentence is what it says; further ones, as the header of a table, help to understand it.
-    said = [sentence.quotes[0] for sentence in resting if sentence.quotes]
+    said = [sentence.decides for sentence in resting if sentence.decides]
+    said = said or [sentence.quotes[0] for sentence in resting if sentence.quotes]
     inside = [one for one in said if block.start <= one.start <= one.end <= block.end]
     context = tuple(dict.fromkeys(one for sentence in resting for one in sentence.context))
     highlight = Highlight(min(one.start for one in inside), max(one.end for one in inside)) if inside else None

@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from citewell.answer.evidence import PreparedSynthesis
+from citewell.answer.evidence import PreparedSynthesis, Read
 from citewell.answer.quote import with_estimate
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.errors import CitewellError, NotFound, Unavailable
@@ -205,12 +205,13 @@ class Outside:
     @step("prepare_synthesis", "writing")
     async def read_answers(
         self, reader: str, question: str, texts: tuple[str, ...], seconds: float
-    ) -> tuple[float, ...]:
-        """How likely each of these texts answers the question, by the reader, in at most so many seconds."""
+    ) -> tuple[Read, ...]:
+        """How likely each of these texts answers the question, and where, by the reader, in at most so many seconds."""
         readings = await self._in_batches(
             "reader", self._open_reader, lambda opened: partial(opened.read, question), texts, seconds
         )
-        return tuple(round(1.0 - one.no_answer, 4) for one in readings)
+        places = [(one.spans[0].start, one.spans[0].end) if one.spans else (0, 0) for one in readings]
+        return tuple(Read(round(1.0 - one.no_answer, 4), *place) for one, place in zip(readings, places, strict=True))
 
     async def _in_batches(
         self,

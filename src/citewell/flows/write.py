@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from citewell.answer.confidence import MAX_READ, texts_to_compare
+from citewell.answer.confidence import texts_to_compare, texts_to_read
 from citewell.answer.disagreement import in_sections
 from citewell.answer.draft import declines, read_answer
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings, as_meant, prepare_synthesis
@@ -167,7 +167,8 @@ class Writing:
             likeness = await self._compared(meant, texts)
         seconds = min(READER_SECONDS, run.seconds_left - ANSWER_GRACE_SECONDS)
         if texts and run.request.reader and not run.is_hurried and seconds > 0:
-            readings = await self._readings(meant, texts[:MAX_READ], round(seconds, 3))
+            read = texts_to_read(self.prepared, self.plan, likeness)
+            readings = await self._readings(meant, read, round(seconds, 3))
         run.enter("synthesize")
         return await self.form.quote(self.prepared, likeness, readings)
 
@@ -184,14 +185,14 @@ class Writing:
         """What the reader says; one that cannot be used, or is not waited for, costs its opinion and nothing else."""
         run, reader = self.run, self.run.request.reader
         try:
-            answers = await run.io(Outside.read_answers, reader, question, texts, seconds)
+            found = await run.io(Outside.read_answers, reader, question, texts, seconds)
         except (Failed, Abandoned) as error:
             run.note("reader_failed", f"passages are chosen without the reader: {why_not(error)}", why=why_not(error))
             run.warn("reader_unavailable")
             return Readings()
-        count = len(answers)
+        count = len(found)
         run.note("passages_read", f"{reader} read {some(count, 'passage')}", reader=reader, passages=count)
-        return Readings(texts, answers)
+        return Readings(texts, found)
 
     # Writing
 

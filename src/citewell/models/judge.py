@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from citewell.errors import BadInput, Unavailable
+from citewell.models.minilm import BUNDLED
 from citewell.models.onnx import SPARE_TOKENS, OnnxFolder, Place, likeliest, windows
 from citewell.settings import Settings
 
@@ -57,7 +58,14 @@ def _chosen(setting: str, builtin: Path, settings: Settings) -> Path | None:
 
 def has_weights(folder: Path) -> bool:
     """Whether an installation brought a model of its own."""
-    return (folder / "tokenizer.json").is_file() and any(folder.glob("model*.onnx"))
+    words = _words_of(folder) or folder / "tokenizer.json"
+    return words.is_file() and any(folder.glob("model*.onnx"))
+
+
+def _words_of(folder: Path) -> Path | None:
+    """The built-in reader has the words of the built-in embedding model."""
+    own = folder / "tokenizer.json"
+    return BUNDLED / "tokenizer.json" if folder == BUILTIN_READER and not own.is_file() else None
 
 
 def open_judge(settings: Settings) -> OnnxEntailment | None:
@@ -332,7 +340,8 @@ def _within(encoded: Any, most: int) -> Any:
 #
 # Outputs are `start_logits` and `end_logits`, or `span` with both; a head `answerable` is used where there is one. That
 # nothing answers is what the model says by pointing at its first token, as models trained on questions without answer
-# do. Spans are code points of the passage. Long passages are read in overlapping windows of whole sentences.
+# do, unless it has that head. Spans are code points of the passage. Long passages are read in overlapping windows of
+# whole sentences.
 
 
 MAX_PASSAGES = 64
@@ -348,7 +357,8 @@ class OnnxSpanReader:
     """A reader over one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._model = OnnxFolder(folder, "reader", _READER_FIX)
+        # As it is asked while a core may be wanted elsewhere, two threads would be slower than one.
+        self._model = OnnxFolder(folder, "reader", _READER_FIX, _words_of(folder), threads=1)
 
     @property
     def name(self) -> str:
@@ -419,9 +429,9 @@ class OnnxSpanReader:
         ranked = sorted(found.items(), key=lambda one: (-one[1], one[0]))[:MAX_SPANS]
         spans = tuple(AnswerSpan(*span, round(score - null, 4)) for span, score in ranked)
         best = spans[0].score if spans else -math.inf
-        return PassageReading(spans, round(_share(-(best + answerable)), 4))
+        return PassageReading(spans, round(_share(-(best if answerable is None else answerable)), 4))
 
-    def _logits(self, rows: Sequence[Any]) -> tuple[Array, Array, float]:
+    def _logits(self, rows: Sequence[Any]) -> tuple[Array, Array, float | None]:
         import numpy as np
 
         values = [np.asarray(row, np.float64) for row in rows]
@@ -429,7 +439,7 @@ class OnnxSpanReader:
             values = [values[0][:, 0], values[0][:, 1], *values[1:]]
         if not all(np.isfinite(one).all() for one in values):
             raise self._model.unusable("gives no scores")
-        return values[0], values[1], float(values[2].reshape(-1)[0]) if len(values) > 2 else 0.0
+        return values[0], values[1], float(values[2].reshape(-1)[0]) if len(values) > 2 else None
 
 
 def _candidates(own: Sequence[int], starts: Array, ends: Array) -> list[tuple[float, int, int]]:

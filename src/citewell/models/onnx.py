@@ -1,10 +1,10 @@
 """A folder with an ONNX model that reads two texts together: its graph, its tokenizer, and what its files say of both.
 
 The graph is `model*.onnx`, here or in `onnx/` (of several, the 8-bit one), else the only `.onnx` file there is; the
-tokenizer is `tokenizer.json`, here or one folder below. `config.json` and `tokenizer_config.json` may name classes,
-length and padding. Inputs are those the graph has, in the length it fixes, if it fixes one. Nothing is downloaded, and
-nothing in the folder is executed. A folder is opened when first needed, once a process; what is wrong with it is
-remembered.
+tokenizer is `tokenizer.json`, here or one folder below, or another that is named. `config.json` and
+`tokenizer_config.json` may name classes, length and padding. Inputs are those the graph has, in the length it fixes, if
+it fixes one. Nothing is downloaded, and nothing in the folder is executed. A folder is opened when first needed, once a
+process; what is wrong with it is remembered.
 """
 
 from __future__ import annotations
@@ -60,10 +60,12 @@ _opening = threading.Lock()
 class OnnxFolder:
     """One folder, opened when first needed."""
 
-    def __init__(self, folder: Path, what: str, fix: str) -> None:
+    def __init__(self, folder: Path, what: str, fix: str, words: Path | None = None, threads: int = 2) -> None:
         self.folder = folder.expanduser()
         self._what = what
         self._fix = fix
+        self._words = words
+        self._threads = threads
         self._problem: Unavailable | None = None
 
     @property
@@ -182,7 +184,7 @@ class OnnxFolder:
         key = (str(graph.resolve()), str(words.resolve()), facts.st_mtime_ns, facts.st_size)
         with _opening:
             if key not in _opened:
-                _opened[key] = _Parts(_session(graph), _tokenizer(words))
+                _opened[key] = _Parts(_session(graph, self._threads), _tokenizer(words))
             return _opened[key]
 
     def _graph(self) -> Path:
@@ -197,6 +199,7 @@ class OnnxFolder:
 
     def _tokenizer_file(self) -> Path:
         found = [self.folder / "tokenizer.json", *sorted(self.folder.glob("*/tokenizer.json"))]
+        found += [self._words] if self._words is not None else []
         found = [path for path in found if path.is_file()]
         if not found:
             raise self.unusable("has no tokenizer.json")
@@ -229,13 +232,13 @@ def _has_bytes(path: Path, wanted: bytes) -> bool:
         return whole.find(wanted) >= 0
 
 
-def _session(graph: Path) -> Any:
+def _session(graph: Path, threads: int) -> Any:
     # onnxruntime reports its use to its makers, over the network, unless the process says no before it is loaded.
     os.putenv("ORT_DISABLE_TELEMETRY", "1")
     runtime = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = min(2, os.cpu_count() or 1)
+    options.intra_op_num_threads = min(threads, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
     # A thread that waits must not keep a core busy that something else could use.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
