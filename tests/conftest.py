@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from citewell.engine import Citewell
+from citewell import AddReport, Citewell, Settings
 from citewell.models import judge
 from citewell.runs.store import SqliteRuns
-from citewell.settings import Settings
 from citewell.store.corpus import SqliteCorpus
-from citewell.store.port import AddReport
 from support.llama_server import running_llama
 from support.postgres import Postgres, running_postgres
 

@@ -9,9 +9,7 @@ from typing import Any
 import pypdfium2
 import pytest
 
-from citewell import Citewell
-from citewell.check.verdict import CheckedSentence
-from citewell.errors import Unavailable
+from citewell import CheckedSentence, Citewell, Unavailable
 from citewell.export.formats import Exportable
 from citewell.export.typst import has_pdf, to_pdf
 

@@ -14,14 +14,10 @@ import click
 import pytest
 
 import citewell
-from citewell import Citewell
+from citewell import BadInput, Citewell, RunEvent, RunResult, to_json
 from citewell.cli.research import research
-from citewell.errors import BadInput
 from citewell.history import Runs
 from citewell.library import Corpus
-from citewell.runs.events import RunEvent
-from citewell.runs.run import RunResult
-from citewell.wire import to_json
 
 ROOT = Path(__file__).parents[1]
 NOTES = {
@@ -149,3 +145,12 @@ def test_the_package_offers_its_names_and_no_others() -> None:
     assert citewell.__version__
     with pytest.raises(AttributeError):
         citewell.nothing_of_the_kind  # noqa: B018
+
+
+def test_every_public_name_is_there_and_is_the_type_of_its_room() -> None:
+    """`from citewell import …` gives what programs rely on, and a name that is not there is an AttributeError."""
+    assert sorted([*citewell._WHERE, "__version__"]) == sorted(citewell.__all__)
+    for name in citewell.__all__:
+        assert getattr(citewell, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        citewell.Nothing  # noqa: B018

@@ -7,8 +7,8 @@ from queue import SimpleQueue
 
 import pytest
 
+from citewell import Citewell
 from citewell.api.server import BackgroundEncoding
-from citewell.engine import Citewell
 
 
 def _notes(folder: Path, embeddings: str) -> Citewell:

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from citewell import Citewell
-from citewell.wire import to_json
+from citewell import Citewell, to_json
 from support.http_server import RunningServer, read_events
 from support.mcp_client import talk, text_of
 

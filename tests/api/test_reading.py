@@ -11,7 +11,7 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
-from citewell.schemas import json_schema
+from citewell import json_schema
 from support.http_server import RunningServer
 
 LAMP = "note:notes/lamp"

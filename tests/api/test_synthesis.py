@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.schemas import json_schema
+from citewell import json_schema
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import ModelRequest, Reply, says, silent
 from support.model_server import ScriptedModelServer, refused_url

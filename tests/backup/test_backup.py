@@ -12,11 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.backup import BackupReport
-from citewell.errors import BadInput, NotFound, StoreUnusable
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
+from citewell import BackupReport, BadInput, Citewell, NotFound, RunResult, Settings
+from citewell.errors import StoreUnusable
 from conftest import SteadyClock, Write, add, sqlite_corpus
 from runner.scripted_runs import plans
 from support.model_server import ScriptedModelServer

@@ -14,9 +14,8 @@ from typing import Any
 import apsw
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput, CitewellError, NotFound, StoreFull, StoreUnusable
-from citewell.settings import Settings
+from citewell import BadInput, Citewell, CitewellError, NotFound, Settings, StoreFull
+from citewell.errors import StoreUnusable
 from citewell.store.sqlite import connect
 from conftest import SteadyClock, Write, add
 

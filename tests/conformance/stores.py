@@ -9,10 +9,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from citewell import Filters
 from citewell.readers.importers.registry import documents_in
 from citewell.search.query import lexical_query
 from citewell.store.corpus import SqliteCorpus
-from citewell.store.port import CorpusStore, FileFacts, FileOutcome, Filters
+from citewell.store.port import CorpusStore, FileFacts, FileOutcome
 from citewell.store.prepare import prepare_document
 
 # Opens the store whose data lives in this folder; each call is a further connection, as another process has it.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from citewell.errors import BadInput, WorkFailed
+from citewell import BadInput, WorkFailed
 from citewell.store.port import CorpusStore, Exclusion, FileFacts, FileOutcome
 from conformance.stores import AT, ROOT, outcome, write
 

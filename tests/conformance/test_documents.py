@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell import Filters
 from citewell.readers.importers.entries import ImportedDocument
 from citewell.search.query import lexical_query
-from citewell.store.port import CorpusStore, FileFacts, FileOutcome, Filters
+from citewell.store.port import CorpusStore, FileFacts, FileOutcome
 from citewell.store.prepare import prepare_document
 from citewell.text.canonical import content_hash
 from citewell.text.documents import ReadDocument, Section

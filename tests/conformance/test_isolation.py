@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread
 
-from citewell.store.port import CorpusStore, Filters
+from citewell import Filters
+from citewell.store.port import CorpusStore
 from conformance.stores import OpenStore, ranked, whole_text, write
 
 

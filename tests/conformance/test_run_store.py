@@ -17,9 +17,8 @@ from typing import Protocol
 import psycopg
 import pytest
 
-from citewell.errors import BadInput, LeaseLost, NotFound, Unavailable, WorkFailed
-from citewell.runs.events import Entry, RunEvent, verify_chain
-from citewell.runs.run import RunSummary
+from citewell import BadInput, LeaseLost, NotFound, RunEvent, RunSummary, Unavailable, WorkFailed
+from citewell.runs.events import Entry, verify_chain
 from citewell.runs.store import (
     POSTGRES_SCRIPTS,
     PostgresRuns,

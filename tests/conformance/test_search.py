@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from citewell import Filters
 from citewell.search.query import lexical_query
-from citewell.store.port import CorpusMatches, CorpusStore, Filters, TagCount
+from citewell.store.port import CorpusMatches, CorpusStore, TagCount
 from conformance.stores import ranked, write
 
 NOTES = {

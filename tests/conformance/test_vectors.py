@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from citewell.store.port import CorpusStore, Filters, VectorCoverage, VectorIndex
+from citewell import Filters
+from citewell.store.port import CorpusStore, VectorCoverage, VectorIndex
 from conformance.stores import OpenStore, write
 from toy_embedder import DIMENSION, vector
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from citewell.engine import Citewell
+from citewell import AddReport, Citewell
 from citewell.store.links import LinkTarget, choose_target
-from citewell.store.port import AddReport
 from citewell.text.documents import Attachment
 from readers.pdf_bytes import pdf_bytes
 

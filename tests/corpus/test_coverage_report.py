@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from citewell import AddReport, Citewell
 from citewell.cli.main import run
 from citewell.cli.progress import rate
-from citewell.engine import Citewell
-from citewell.store.port import AddReport, Exclusion
+from citewell.store.port import Exclusion
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -6,10 +6,10 @@ import hashlib
 
 import pytest
 
+from citewell import Document
 from citewell.search.entities import Entity, NamedDocument, entities_of
 from citewell.search.names import is_name_like
 from citewell.store.port import WrittenLink
-from citewell.text.documents import Document
 
 
 def document(

@@ -8,10 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput
-from citewell.search.rows import EvidenceRow
-from citewell.settings import Settings
+from citewell import BadInput, Citewell, EvidenceRow, Settings
 from citewell.text.canonical import content_hash
 
 WORDS = [

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput, Unreadable
+from citewell import AddReport, BadInput, Citewell, Settings
+from citewell.errors import Unreadable
 from citewell.parts import SystemClock
 from citewell.readers.importers.registry import documents_in
 from citewell.readers.process_pool import MEMORY_BYTES
-from citewell.settings import Settings
-from citewell.store.port import AddReport
 from citewell.store.prepare import prepare_document
 from corpus.hostile_files import NAUGHTY, REPEATED, hostile_files
 

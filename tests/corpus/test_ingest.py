@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput, NotFound, WorkFailed
-from citewell.store.port import AddReport
+from citewell import AddReport, BadInput, Citewell, NotFound, WorkFailed
 from conftest import sqlite_corpus
 from corpus.hostile_files import nested_forms
 from readers.pdf_bytes import pdf_bytes

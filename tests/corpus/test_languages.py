@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.store.port import AddReport
+from citewell import AddReport, Citewell
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import AddReport, Citewell, SyncProgress
 from citewell.ingest.sync import extract_file
 from citewell.ingest.walk import WalkedFile
-from citewell.store.port import AddReport, SyncProgress
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.engine import Citewell
+from citewell import Citewell, Filters
 from citewell.search.query import lexical_query
 from citewell.store import index_write
 from citewell.store.index import (
@@ -23,7 +23,7 @@ from citewell.store.index import (
     score_simply,
 )
 from citewell.store.index_write import Postings, Segment, SegmentSource, build_segment, merge
-from citewell.store.port import ChunkTerms, Filters
+from citewell.store.port import ChunkTerms
 from citewell.store.sqlite import fetch_rows, fetch_value
 from conftest import sqlite_corpus
 from durability.programs import add, opened

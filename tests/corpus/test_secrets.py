@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell import AddReport, Citewell
 from citewell.cli.main import run
-from citewell.engine import Citewell
-from citewell.store.port import AddReport, SecretFinding
+from citewell.store.port import SecretFinding
 
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from citewell import TopicBrief
 from citewell.search.entities import NamedDocument
-from citewell.search.topics import (
-    MAX_EDGES,
-    MAX_ENTITIES,
-    MAX_NODES,
-    MAX_SUMMARY_CHARS,
-    TopicBrief,
-    TopicMaterial,
-    brief_topic,
-)
+from citewell.search.topics import MAX_EDGES, MAX_ENTITIES, MAX_NODES, MAX_SUMMARY_CHARS, TopicMaterial, brief_topic
 from citewell.store.port import GraphLink, WrittenLink
 from corpus.test_entities import document
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from mcp import Client
 
-from citewell import Citewell
-from citewell.wire import to_json
+from citewell import Citewell, to_json
 from doors.cases import Case, Door
 from doors.world import World, program_environment
 from support.http_server import RunningServer, read_events, running_server

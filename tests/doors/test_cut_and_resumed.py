@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
-from citewell.wire import to_json
+from citewell import Citewell, to_json
 from doors.asking import controlled
 from doors.cases import Case
 from doors.cut_cases import ASKED_TWICE, CUT_CASES

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.wire import to_json
+from citewell import to_json
 from doors.asking import command_line
 from doors.cases import CASES
 from doors.golden_files import compare, document_text

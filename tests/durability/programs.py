@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewell import Citewell
-from citewell.settings import Settings
-from citewell.store.port import AddReport
+from citewell import AddReport, Citewell, Settings
 from citewell.store.sqlite import connect, fetch_rows, fetch_value
 from conftest import sqlite_corpus
 

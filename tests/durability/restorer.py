@@ -10,9 +10,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from citewell import Citewell
-from citewell.errors import CitewellError, StoreFull
-from citewell.settings import Settings
+from citewell import Citewell, CitewellError, Settings, StoreFull
 from recording.writer import DONE, Saboteur, ending_of, in_child
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.doctor import Check
-from citewell.settings import Settings
+from citewell import Check, Citewell, Settings
 from citewell.store.sqlite import connect
 from durability.programs import add, opened, run, write_notes
 from toy_embedder import WordEmbedder

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import StoreFull
-from citewell.store.port import SyncProgress
+from citewell import Citewell, StoreFull, SyncProgress
 from conftest import sqlite_corpus
 from durability.programs import TIMEOUT_S, add, assert_sound, command, opened, run, size, texts, write_notes
 from support.http_server import running_server

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import Unavailable
+from citewell import Unavailable
 from citewell.models.minilm import INSTALL, weights_folder
 from durability.programs import assert_sound, command, note_text, opened, run, texts, write
 

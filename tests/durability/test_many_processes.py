@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import WorkFailed
-from citewell.store.port import AddReport, SyncProgress
+from citewell import AddReport, SyncProgress, WorkFailed
 from durability.programs import (
     add,
     assert_sound,

@@ -11,8 +11,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from citewell import Citewell
-from citewell.errors import StoreUnusable, Unavailable
+from citewell import Citewell, Unavailable
+from citewell.errors import StoreUnusable
 from citewell.store.sqlite import connect, fetch_value
 from durability.programs import add, opened, run, start_script, texts, write_notes
 

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput, NotFound, Unreadable, WorkFailed
+from citewell import BadInput, Citewell, NotFound, SyncProgress, WorkFailed
+from citewell.errors import Unreadable
 from citewell.ingest.walk import read_bytes
-from citewell.store.port import SyncProgress
 from durability.programs import add, assert_sound, keys, opened, run, texts, write
 
 pytestmark = pytest.mark.slow

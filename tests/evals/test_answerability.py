@@ -8,11 +8,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from citewell import BadInput, Settings, json_schema
 from citewell.cli.main import run
-from citewell.errors import BadInput
 from citewell.evals.bench import AnswerabilityRow, PosedQuestion, auroc, measure_answerability, questions_of
-from citewell.schemas import json_schema
-from citewell.settings import Settings
 
 
 def collection(folder: Path, facts: dict[str, str], queries: dict[str, str], impossible: str = "") -> Path:

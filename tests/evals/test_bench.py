@@ -11,8 +11,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from citewell import BadInput, Settings, Unavailable, json_schema
 from citewell.cli.main import run
-from citewell.errors import BadInput, Unavailable
 from citewell.evals.bench import (
     PACK,
     PEERS,
@@ -28,9 +28,7 @@ from citewell.evals.bench import (
     run_bench,
     write_notes,
 )
-from citewell.schemas import json_schema
 from citewell.search.lookup import SearchMode
-from citewell.settings import Settings
 
 DOCUMENTS = {
     "d1": ("Kelp", "Kelp kelp kelp is seeded in autumn."),

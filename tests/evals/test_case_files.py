@@ -8,9 +8,8 @@ import jsonschema
 import pytest
 import yaml
 
-from citewell.errors import BadInput
+from citewell import BadInput, json_schema
 from citewell.evals.cases import load_cases
-from citewell.schemas import json_schema
 
 
 def written(tmp_path: Path, text: str, name: str = "cases.yaml") -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from citewell import Settings
 from citewell.evals.cases import load_cases
 from citewell.evals.results import EvalReport
 from citewell.evals.suite import SuiteOptions, run_suite
-from citewell.settings import Settings
 from evals import mutations
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import BadInput
+from citewell import BadInput, Settings
 from citewell.evals.cases import load_cases
 from citewell.evals.own_corpus import OwnNote, as_cases, evaluate_corpus, questions_from
 from citewell.evals.propose import write_cases
 from citewell.evals.results import CorpusReport
-from citewell.settings import Settings
 
 NOTES = {
     "lamp.md": "# The lamp\n\nThe lamp of Holm burned colza oil from the northern mill until 1871.\n",

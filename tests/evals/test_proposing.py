@@ -10,15 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput
+from citewell import BadInput, Citewell, Filters, RunResult, Settings
 from citewell.evals.cases import load_cases
 from citewell.evals.propose import Review, as_yaml, propose, write_cases
 from citewell.evals.results import EvalReport
 from citewell.evals.suite import SuiteOptions, run_suite, sample_corpus
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
-from citewell.store.port import Filters
 
 NOTES = {
     "lamp.md": "# The lamp\n\nThe lamp of Holm burned colza oil until 1871.\n",

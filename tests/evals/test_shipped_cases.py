@@ -10,12 +10,11 @@ from typing import get_args
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, Settings
 from citewell.evals.cases import EvalCase, load_cases
 from citewell.evals.results import EvalReport, html_report
 from citewell.evals.suite import SuiteOptions, run_suite, sample_corpus
 from citewell.search.query import FamilyName
-from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 

@@ -12,13 +12,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from citewell import BadInput, Citewell, Settings
 from citewell.cli.evals import print_eval_report
-from citewell.engine import Citewell
-from citewell.errors import BadInput
 from citewell.evals.cases import ASSERTIONS, load_cases
 from citewell.evals.results import EvalKind, EvalReport, compared, html_report, junit_report, write_baseline
 from citewell.evals.suite import SuiteOptions, run_suite
-from citewell.settings import Settings
 from runner.scripted_runs import mark, plans
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

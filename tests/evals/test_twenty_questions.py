@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.evals.suite import sample_corpus
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from citewell import json_schema
 from citewell.cli.main import run
 from citewell.evals.bench import auroc
-from citewell.schemas import json_schema
 
 TEXT = "The Harbour Light was first lit on 3 May 1871 by Mayor Tait."
 # Two true, one of them in other words and so a false alarm; one changed and caught, one foreign and caught.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell import Settings
 from citewell.models.chat import open_chat
 from citewell.models.messages import ChatReply, ChatRequest, PromptMessage, Usage
-from citewell.settings import Settings
 from support.chatting import KEY, PROTOCOLS, SCHEMA, ask, both, ways
 from support.model_script import (
     ModelRequest,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell import Settings
 from citewell.models.chat import open_chat
 from citewell.models.messages import ChatRequest, PromptMessage
-from citewell.settings import Settings
 from support.chatting import KEY, SCHEMA, Naps, ask, both, failure, ways
 from support.model_script import (
     cuts,

@@ -11,14 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from citewell import Citewell, Filters, Settings, Unavailable
 from citewell.cli.main import cli
-from citewell.engine import Citewell
-from citewell.errors import Unavailable
 from citewell.models.rerank import CrossEncoder, RerankQuery, RerankText, Signal
 from citewell.search.lanes import rank
 from citewell.search.query import lexical_query
-from citewell.settings import Settings
-from citewell.store.port import Filters
 
 onnx = pytest.importorskip("onnx")
 tokenizers = pytest.importorskip("tokenizers")

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from citewell.doctor import Check
-from citewell.engine import Citewell
-from citewell.settings import Settings
+from citewell import Check, Citewell, Settings
 from support.model_server import ScriptedModelServer, refused_url
 
 

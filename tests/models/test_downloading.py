@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import CitewellError, StoreFull, Unavailable, WorkFailed
+from citewell import CitewellError, StoreFull, Unavailable, WorkFailed
 from citewell.models.download import PINS, CatalogueFile, CatalogueModel, Downloads, Fetch, FetchReport, catalogue
 from support.model_host import ModelHost
 

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput, Unavailable
+from citewell import BadInput, Citewell, Settings, Unavailable
 from citewell.models.embeddings import EmbeddingEndpoint, Pause, is_endpoint, open_embedder
 from citewell.models.endpoints import resolve
 from citewell.models.faults import Pace
-from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from support.model_script import Reply, fails, sends, silent
 from support.model_server import ScriptedModelServer, refused_url

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.errors import BadInput, Unavailable
+from citewell import BadInput, Settings, Unavailable
 from citewell.models.chat import check_model, open_chat
 from citewell.models.endpoints import (
     PROVIDERS,
@@ -22,7 +22,6 @@ from citewell.models.endpoints import (
     split_model,
 )
 from citewell.models.messages import ChatRequest, PromptMessage
-from citewell.settings import Settings
 
 
 def settings(**values: Any) -> Settings:

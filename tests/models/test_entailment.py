@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from citewell.errors import BadInput, Unavailable
+from citewell import BadInput, Unavailable
 from citewell.models.judge import (
     MAX_PAIRS,
     ClaimPair,

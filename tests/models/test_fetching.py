@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import BadInput, CitewellError, Unavailable, WorkFailed
+from citewell import BadInput, CitewellError, Unavailable, WorkFailed
 from citewell.models.download import Fetch
 from citewell.text.urls import is_public, place_of
 from support.model_host import ModelHost

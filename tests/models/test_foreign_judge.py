@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import WorkFailed
+from citewell import WorkFailed
 from citewell.models.download import Downloads, Fetch, catalogue
 from citewell.models.judge import ClaimPair, OnnxEntailment
 from support.foreign_judge import package_folder, write_folder

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from citewell.doctor import Check
-from citewell.engine import Citewell
+from citewell import Check, Citewell, Settings
 from citewell.models import judge
-from citewell.settings import Settings
 from support.toy_models import write_judge, write_reader
 
 

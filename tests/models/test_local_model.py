@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, Settings
 from citewell.models.chat import open_chat
 from citewell.models.messages import ChatFailed, ChatReply, ChatRequest, PromptMessage, estimate_tokens, read_json
-from citewell.settings import Settings
 
 pytestmark = pytest.mark.slow
 MODEL = "llamacpp:smollm2"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.errors import Unavailable
+from citewell import Unavailable
 from citewell.models.minilm import INSTALL, MiniLm, open_minilm, weights_folder
 from durability.programs import opened, run, start
 

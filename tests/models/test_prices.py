@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from citewell.errors import BadInput
+from citewell import BadInput, Settings
 from citewell.models.chat import open_chat
 from citewell.models.messages import FRAME_TOKENS, Price, PromptMessage, Usage, estimate_prompt, estimate_tokens
-from citewell.settings import Settings
 
 
 def price(model: str, **values: Any) -> Price | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import BadInput, Unavailable
+from citewell import BadInput, Unavailable
 from citewell.models.judge import MAX_PASSAGES, OnnxSpanReader
 from support.toy_models import write_judge, write_reader
 

@@ -12,9 +12,7 @@ import jsonschema
 import pytest
 from mcp import Client
 
-from citewell import Citewell
-from citewell.errors import BadInput
-from citewell.schemas import json_schema
+from citewell import BadInput, Citewell, json_schema
 from support.http_server import running_server
 from support.mcp_client import error_of, talk, text_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.notes.section import SectionContent, place_section
 from citewell.readers.kinds import read_plain
 from citewell.readers.markdown import markdown_document

@@ -14,13 +14,11 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput, CitewellError, Conflict, NotFound, Unavailable, WorkFailed
+from citewell import BadInput, Citewell, CitewellError, Conflict, NotFound, Settings, Unavailable, WorkFailed
 from citewell.notes.findings import read_topics
 from citewell.notes.subjects import extract_topics
 from citewell.notes.task import NoteText
 from citewell.readers.written_sections import MARK, without_written
-from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, fails, says
 from support.model_server import ScriptedModelServer, refused_url
 

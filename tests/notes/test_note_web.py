@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.flows.play import egress_of
 from citewell.policy import NotPermitted, Permission
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from support.origin import Page

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from citewell.errors import BadInput, CitewellError, Conflict, NotFound, WorkFailed
+from citewell import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.notes.file import BACKUPS_KEPT, Disk, NotePlace, NoteRewriter, read_note
 from citewell.parts import SystemClock
 

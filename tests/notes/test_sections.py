@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.errors import Conflict
+from citewell import Conflict
 from citewell.notes.section import (
     NoteFormat,
     SectionContent,

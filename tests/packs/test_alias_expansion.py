@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from citewell.engine import Citewell
+from citewell import Citewell, ResearchPack
 from citewell.search.aliases import MOST
-from citewell.search.pack import ResearchPack
 
 NOTES: dict[str, str | bytes] = {
     "People/Solveig Haraldsen.md": "---\naliases: [kelpwife, Sol]\ntags: [person]\n---\nRuns the kelp farm.",

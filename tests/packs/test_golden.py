@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, ResearchPack, Settings
 from citewell.evals.suite import sample_corpus
-from citewell.search.pack import ResearchPack
-from citewell.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"
 QUESTIONS = {

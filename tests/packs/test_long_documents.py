@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.search.rows import LOOK_THROUGH
 
 DAY = "The harbour was quiet, the tide was low and nobody came to the pier all day.\n\n"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput
-from citewell.store.port import Filters
+from citewell import BadInput, Citewell, Filters
 
 NOTES: dict[str, str | bytes] = {
     "Lamp.md": "---\ntags: [lighthouse, lamp-oil]\n---\n# Lamp\nThe lamp was lit by Josiah Pell in 1859. See [[Oil]].",

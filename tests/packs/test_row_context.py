@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.engine import Citewell
+from citewell import Citewell, EvidenceRow, RunEvent, RunResult, Span
 from citewell.flows.judge import merge_inspection
-from citewell.runs.events import RunEvent
-from citewell.runs.run import RunResult
 from citewell.search.given import given_rows, reread
-from citewell.search.rows import EvidenceRow, context_of
-from citewell.text.documents import SectionView, Span
+from citewell.search.rows import context_of
+from citewell.text.documents import SectionView
 
 PORTS = "".join(f"| Port {number} | {number % 17 + 3} | {number % 5} m |\n" for number in range(400))
 STEPS = "".join(f"- Check fitting {number} for wear and note its colour in the book.\n" for number in range(200))

@@ -11,13 +11,8 @@ import sys
 import msgspec
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput
+from citewell import BadInput, Citewell, Filters, RunResult, Settings, TopicBrief
 from citewell.evals.suite import sample_corpus
-from citewell.runs.run import RunResult
-from citewell.search.topics import TopicBrief
-from citewell.settings import Settings
-from citewell.store.port import Filters
 from conftest import AddPath, Write, sqlite_corpus
 
 NOTES: dict[str, str | bytes] = {

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import BadInput
-from citewell.search.pack import ResearchPack
-from citewell.store.port import Filters
+from citewell import BadInput, Citewell, Filters, ResearchPack
 from conftest import AddPath, Write
 
 NOTES: dict[str, str | bytes] = {

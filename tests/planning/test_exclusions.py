@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 from citewell.search.query import take_exclusions
 
 NOTES: dict[str, str | bytes] = {

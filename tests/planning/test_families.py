@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell import Filters
 from citewell.search.conversation import ChatPrompt, parse_chat_prompt
 from citewell.search.families import FAMILIES
 from citewell.search.plan import plan_question
 from citewell.search.query import FamilyName, Limits, QueryPlan
-from citewell.store.port import Filters
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "evals" / "families.json").read_text("utf-8"))[
     "cases"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.errors import BadInput
+from citewell import BadInput
 from citewell.search.query import (
     FILLER_ENDS,
     FILLER_STARTS,

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from citewell import Filters
 from citewell.search.conversation import ChatPrompt
 from citewell.search.plan import plan_question
 from citewell.search.query import Limits, overview_topic
-from citewell.store.port import Filters
 
 LIMITS = Limits(8, 700, False, 2)
 

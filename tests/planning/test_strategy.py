@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from citewell import Filters
 from citewell.search.conversation import ChatPrompt, parse_chat_prompt
 from citewell.search.plan import plan_question
 from citewell.search.query import Limits, QueryPlan
-from citewell.store.port import Filters
 
 LIMITS = Limits(8, 700, False, 2)
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import AddReport, Citewell
 from citewell.errors import NoText, Unreadable
 from citewell.readers import image
 from citewell.readers.image import has_ocr, read_image
 from citewell.readers.kinds import Skip, detect
-from citewell.store.port import AddReport
 from citewell.text.documents import ReadDocument, Section
 
 pytestmark = pytest.mark.slow

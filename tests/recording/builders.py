@@ -8,17 +8,15 @@ from typing import Any
 
 import msgspec
 
+from citewell import CheckedSentence, Citation, Coverage, EvidenceRow, Filters, ResearchPack, RunEvent, RunResult, Span
 from citewell.answer.evidence import Quote, Truncation
-from citewell.check.verdict import CheckedSentence, Citation, Draft, DraftSentence, Gate
+from citewell.check.verdict import Draft, DraftSentence, Gate
 from citewell.models.rerank import Signal
-from citewell.runs.events import LOG_SCHEMA, Entry, RunEvent, chained
+from citewell.runs.events import LOG_SCHEMA, Entry, chained
 from citewell.runs.folder import write_trace
-from citewell.runs.run import FlowLedger, RunMetrics, RunRequest, RunResult
-from citewell.search.pack import Coverage, ResearchPack
+from citewell.runs.run import FlowLedger, RunMetrics, RunRequest
 from citewell.search.query import Concept, Limits, QueryPlan, Variant
-from citewell.search.rows import EvidenceRow
-from citewell.store.port import CorpusMatches, Filters
-from citewell.text.documents import Span
+from citewell.store.port import CorpusMatches
 
 RUN_ID = "20260101T120000-0badc0de"
 HASH = "ab" * 32

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.errors import BadInput, CitewellError, NotFound, WorkFailed
+from citewell import BadInput, CitewellError, NotFound, WorkFailed
 from citewell.runs import transfer as archives
 from citewell.runs.folder import read_trace, write_trace
 from citewell.runs.trace import MARKER

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput
+from citewell import BadInput, Citewell, Settings
 from citewell.runs.events import RunStarted, SentenceShown
-from citewell.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"
 ANSWERED = "20260105T101500-8466eb85"

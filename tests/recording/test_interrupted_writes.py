@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import NotFound
+from citewell import NotFound
 from citewell.runs.folder import prune_traces, read_trace
 from recording.builders import RUN_ID, listing, run_id, write
 from recording.writer import DONE, FULL

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import Unavailable
+from citewell import RunSummary, Unavailable
 from citewell.parts import SystemClock
 from citewell.runs.events import Entry
-from citewell.runs.run import RunStatus, RunSummary
+from citewell.runs.run import RunStatus
 from citewell.runs.store import ResearchRow, ResearchTables, RunStore, lease_from, new_token, open_runs
 from citewell.runs.transfer import move_runs
 from citewell.store.database import Session

@@ -15,11 +15,11 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from citewell.errors import StoreUnusable, Unavailable
+from citewell import RunEvent, RunSummary, Unavailable
+from citewell.errors import StoreUnusable
 from citewell.parts import SystemClock
-from citewell.runs.events import Entry, RunEvent, chained
+from citewell.runs.events import Entry, chained
 from citewell.runs.execute import RunPoller
-from citewell.runs.run import RunSummary
 from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns, lease_from, moved, new_token
 from citewell.store.postgres import PostgresSessions
 from support.postgres import PASSWORD, Postgres

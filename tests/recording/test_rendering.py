@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from citewell import RunResult
 from citewell.check.verdict import Contradiction
 from citewell.runs.events import Entry, chained
-from citewell.runs.run import Failure, RunResult
+from citewell.runs.run import Failure
 from citewell.runs.timeline import render_markdown
 from citewell.text.untrusted import escape, fence, wikilink
 from recording.builders import events, result

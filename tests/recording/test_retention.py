@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.errors import BadInput
+from citewell import BadInput
 from citewell.runs.folder import delete_trace, prune_traces, read_trace
 from citewell.runs.summaries import PruneSummary
 from citewell.runs.trace import MARKER

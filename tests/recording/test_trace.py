@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from citewell.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
+from citewell import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
 from citewell.runs.events import Entry, verify_chain
 from citewell.runs.folder import read_trace, trace_folder, write_trace
 from citewell.runs.run import Failure

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from citewell.errors import StoreFull
+from citewell import StoreFull
 from recording.builders import RUN_ID, run_id, write
 
 CALLS = ("mkdir", "open", "fdopen", "fsync", "rename")

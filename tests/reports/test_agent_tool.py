@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 from openai import AsyncOpenAI
 
-from citewell import Citewell
-from citewell.errors import BadInput
+from citewell import BadInput, Citewell
 from citewell.reports import ResearchTool, ResearchToolFactory
 from reports.lighthouse import QUESTION
 from support.model_script import ModelRequest, Reply, sends

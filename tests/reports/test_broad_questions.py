@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, Settings
 from citewell.reports import ResearchBrief, ResearchRun
 from citewell.reports.subqueries import topics_of
-from citewell.settings import Settings
 from reports.test_report_runs import resolves
 from web.loopback_internet import Internet, loopback_internet
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, Settings
 from citewell.reports import ResearchBrief, ResearchRun
-from citewell.settings import Settings
 from reports.lighthouse import marked, plans
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from citewell import BadInput, Citation, Citewell, Conflict, ResearchPack, Settings
 from citewell.answer.evidence import PreparedSynthesis
 from citewell.answer.passages import passages_of
-from citewell.check.verdict import Citation, Draft, DraftSentence, Verification
-from citewell.engine import Citewell
-from citewell.errors import BadInput, Conflict
+from citewell.check.verdict import Draft, DraftSentence, Verification
 from citewell.reports import (
     BoundCitation,
     Brief,
@@ -35,9 +34,7 @@ from citewell.reports import (
     register_strategy,
     strategies,
 )
-from citewell.search.pack import ResearchPack
 from citewell.search.query import QueryPlan
-from citewell.settings import Settings
 from reports.lighthouse import QUESTION
 from web.loopback_internet import loopback_internet
 

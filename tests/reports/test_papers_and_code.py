@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from citewell.engine import Citewell
+from citewell import Citewell, Settings
 from citewell.reports import ResearchBrief, ResearchRun
-from citewell.settings import Settings
 from support.origin import Names, Origin, Page
 from web.loopback_internet import article
 

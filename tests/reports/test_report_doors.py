@@ -14,9 +14,8 @@ import jsonschema
 import pytest
 from mcp import Client
 
-from citewell import Citewell
+from citewell import Citewell, json_schema
 from citewell.policy import NotPermitted
-from citewell.schemas import json_schema
 from reports.lighthouse import QUESTION
 from support.http_server import running_server
 from support.mcp_client import error_of, talk, text_of

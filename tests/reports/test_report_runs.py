@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import NotFound, WorkFailed
+from citewell import Citewell, NotFound, WorkFailed
 from citewell.reports import ResearchBrief, ResearchConfig, ResearchRun, ResearchSynthesisError
 from citewell.reports.document import stored_text
 from reports.lighthouse import GOOD, QUESTION, plans, scripted

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell import Document
 from citewell.models.rerank import Signal
 from citewell.search.lanes import LexicalHit, compare, fuse_lanes, semantic_weight
 from citewell.store.port import Candidate
-from citewell.text.documents import Chunk, Document
+from citewell.text.documents import Chunk
 
 KEYS = st.sampled_from([f"note:{letter}" for letter in "abcdefgh"])
 SCORES = st.dictionaries(KEYS, st.floats(0.01, 30.0).map(lambda value: round(value, 3)), max_size=8)

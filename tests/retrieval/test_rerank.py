@@ -5,11 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell import Document
 from citewell.search.lanes import Results, fuse
 from citewell.search.pack import weigh
 from citewell.search.query import Concept, Variant
 from citewell.store.port import Candidate
-from citewell.text.documents import Chunk, Document
+from citewell.text.documents import Chunk
 
 
 def found(key: str, score: float, ordinal: int = 0) -> Candidate:

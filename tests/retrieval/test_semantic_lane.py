@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.engine import Citewell
-from citewell.errors import Unavailable
+from citewell import Citewell, EncodeReport, Filters, Settings, Unavailable
 from citewell.models.embeddings import Embedder
-from citewell.search.lanes import EncodeReport, encode_corpus
-from citewell.settings import Settings
-from citewell.store.port import Filters, VectorCoverage
+from citewell.search.lanes import encode_corpus
+from citewell.store.port import VectorCoverage
 from citewell.store.sqlite import fetch_rows, fetch_value
 from citewell.store.vectors import VectorStore
 from conftest import SteadyClock, Write, add, sqlite_corpus
@@ -218,7 +216,7 @@ def test_the_scan_by_signs_finds_what_the_exact_one_finds(encoded: Citewell) -> 
 def test_a_run_with_the_lane_replays(tmp_path: Path, vault: Write) -> None:
     import asyncio
 
-    from citewell.runs.run import RunResult
+    from citewell import RunResult
 
     engine = _engine(tmp_path / "data", None, "on")
     add(engine, vault(NOTES))

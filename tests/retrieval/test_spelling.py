@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell import Citewell
 from citewell.cli.main import cli
-from citewell.engine import Citewell
 from citewell.search.query import doubtful_words, put_right
 from citewell.search.spelling import beginning_distance, distance, nearest, nearest_beginnings, respell
 from citewell.store.corpus import SqliteCorpus

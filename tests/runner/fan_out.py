@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewell import Citewell
+from citewell import Citewell, Settings
 from citewell.flows.found import Findings
 from citewell.flows.judge import merge_inspection
 from citewell.flows.local import first_plan, search
@@ -18,7 +18,6 @@ from citewell.flows.write import answer
 from citewell.runs.execute import Perform
 from citewell.runs.journal import Abandoned, Call, Failed, Run
 from citewell.runs.run import StageSeconds
-from citewell.settings import Settings
 
 WIDTH = 8
 QUESTION = "Which keepers tended the lamp of the Orrin Head Light?"

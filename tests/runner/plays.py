@@ -6,22 +6,20 @@ from typing import Any
 
 import msgspec
 
+from citewell import Citation, Coverage, EvidenceRow, Filters, ResearchPack, RunResult, Span
 from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, Truncation
-from citewell.check.verdict import Citation, Draft, DraftSentence, Gate, Verification
+from citewell.check.verdict import Draft, DraftSentence, Gate, Verification
 from citewell.flows.found import Findings
 from citewell.flows.outside import PackReply
 from citewell.flows.play import FLOWS, PROFILES, Flow, Play
 from citewell.models.rerank import Signal
 from citewell.runs.events import Entry
 from citewell.runs.journal import Call, Run, Scope
-from citewell.runs.run import Control, RunRequest, RunResult
+from citewell.runs.run import Control, RunRequest
 from citewell.search.conversation import ChatPrompt
-from citewell.search.pack import Coverage, ResearchPack
 from citewell.search.plan import plan_question
 from citewell.search.query import Limits, QueryPlan
-from citewell.search.rows import EvidenceRow
-from citewell.store.port import CorpusMatches, Filters
-from citewell.text.documents import Span
+from citewell.store.port import CorpusMatches
 
 HASH = "a" * 64
 LIMITS = Limits(8, 700, False, 2)

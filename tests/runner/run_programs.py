@@ -20,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from citewell.runs.events import Entry, RunEvent
+from citewell import RunEvent, RunSummary
+from citewell.runs.events import Entry
 from citewell.runs.journal import Call
-from citewell.runs.run import RunSummary
 from citewell.runs.store import SqliteRuns
 from runner.fan_out import QUESTION, WatchedEngine, open_fan_out
 

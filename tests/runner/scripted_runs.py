@@ -8,11 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell import Citewell
-from citewell.runs.events import RunEvent
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
-from citewell.store.port import AddReport
+from citewell import AddReport, Citewell, RunEvent, RunResult, Settings
 from runner.test_runs import collect
 from support.model_script import (
     ModelRequest,

@@ -12,11 +12,8 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import Unavailable
+from citewell import Citewell, RunResult, Settings, Unavailable
 from citewell.runs.execute import Perform
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from conftest import add
 from runner.scripted_runs import GOOD, QUESTION, writes
 from runner.test_runs import NOTES

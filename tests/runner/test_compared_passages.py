@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from citewell import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.models.embeddings import Embedder
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from toy_embedder import WordEmbedder
 

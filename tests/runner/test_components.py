@@ -9,18 +9,14 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
+from citewell import BadInput, Citewell, DocumentView, EvidenceRow, ResearchPack, RunResult
 from citewell.answer.evidence import PreparedSynthesis, Quote
 from citewell.check.verdict import Draft, DraftSentence, Verification
 from citewell.check.verify import verify
-from citewell.errors import BadInput
 from citewell.reports.quotes import QuotedQuery
 from citewell.reports.strategies import _OWN, ReadMore, Related, Search
-from citewell.runs.run import JudgeResult, RunResult
-from citewell.search.pack import ResearchPack
+from citewell.runs.run import JudgeResult
 from citewell.search.query import QueryPlan, Variant
-from citewell.search.rows import EvidenceRow
-from citewell.text.documents import DocumentView
 
 QUESTION = "Who lit the lamp?"
 

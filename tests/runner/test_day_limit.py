@@ -13,11 +13,8 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput
+from citewell import BadInput, Citewell, Settings, SummaryReport
 from citewell.flows.play import egress_of
-from citewell.settings import Settings
-from citewell.store.port import SummaryReport
 from support.model_script import ModelRequest, Reply, says, silent
 from support.model_server import ScriptedModelServer
 

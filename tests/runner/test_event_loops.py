@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
+from citewell import Citewell, Settings
 from citewell.evals.suite import sample_corpus
 from citewell.flows import write
-from citewell.settings import Settings
 from conftest import add
 from runner.test_runs import collect
 from support.loop_monitor import ControlLoop, LoopMonitor, LoopWork, loop_work

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.settings import Settings
-from citewell.text.documents import Span
+from citewell import Citewell, Settings, Span
 from runner.scripted_runs import GOOD, AddPath, Write, plans, writes
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

@@ -13,10 +13,8 @@ from typing import Literal
 
 import pytest
 
-from citewell import Citewell
-from citewell.runs.run import Control, RunResult
-from citewell.settings import Settings
-from citewell.store.port import AddReport
+from citewell import AddReport, Citewell, RunResult, Settings
+from citewell.runs.run import Control
 from citewell.store.sqlite import fetch_value
 from conftest import sqlite_runs
 from durability.programs import command, run

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from citewell.errors import WorkFailed
+from citewell import RunEvent, WorkFailed
 from citewell.flows.play import PROFILES
-from citewell.runs.events import Entry, RunEvent
+from citewell.runs.events import Entry
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import (
     FINISH_GRACE_SECONDS,

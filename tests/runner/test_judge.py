@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from citewell import Citewell
+from citewell import AddReport, Citewell, EvidenceRow, ResearchPack
 from citewell.flows.judge import judge
 from citewell.runs.run import JudgeResult
-from citewell.search.pack import ResearchPack
-from citewell.search.rows import UNLIKELY, EvidenceRow
-from citewell.store.port import AddReport
+from citewell.search.rows import UNLIKELY
 from runner.plays import pack, row
 from runner.scripted_runs import decisions
 from runner.test_runs import ask

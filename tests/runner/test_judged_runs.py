@@ -12,19 +12,16 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
+from citewell import Citewell, RunEvent, Settings, Unavailable
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
 from citewell.check.verdict import Draft, DraftSentence
 from citewell.check.verify import pairs_to_judge
-from citewell.errors import Unavailable
 from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Outside
 from citewell.flows.write import answer, answer_form
 from citewell.models.judge import ClaimPair, Entailment, Entails, OnnxEntailment
-from citewell.runs.events import RunEvent
 from citewell.runs.journal import Run
-from citewell.settings import Settings
 from runner.plays import HASH, Playing, draft, found, prepared, request, row
 from runner.scripted_runs import GOOD, Bench, decisions, writes
 from runner.test_runs import ask

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.runs.run import RunResult
+from citewell import RunResult
 from conftest import add
 from runner.fan_out import WIDTH, WatchedEngine, open_fan_out, write_keepers
 from runner.run_programs import Processes

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from citewell import TopicBrief
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
 from citewell.check.verdict import Draft, DraftSentence
 from citewell.flows.found import Findings
@@ -15,7 +16,6 @@ from citewell.flows.play import PROFILES, Flow
 from citewell.flows.write import WritingForm, answer, answer_form
 from citewell.runs.journal import FINISH_GRACE_SECONDS, Run
 from citewell.runs.run import ModelUse
-from citewell.search.topics import TopicBrief
 from runner.plays import HASH, Playing, found, pack, request, row, verification
 
 FOUND = found(row("note:a", "lamp", "lit"), row("note:b", "lamp"))

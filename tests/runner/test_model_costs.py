@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput
+from citewell import BadInput, Citewell, Settings
 from citewell.flows.found import affordable, lost_call, spent
 from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.runs.run import ModelUse, Spend
-from citewell.settings import Settings
 from runner.scripted_runs import (
     GOOD,
     PRICES,

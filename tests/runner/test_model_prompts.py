@@ -7,10 +7,7 @@ import json
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
+from citewell import BadInput, Citewell, RunResult, Settings
 from runner.scripted_runs import (
     GOOD,
     QUESTION,

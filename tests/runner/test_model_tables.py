@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.runs.run import RunResult
+from citewell import RunResult
 from runner.scripted_runs import AddPath, Bench, Write, mark
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

@@ -9,10 +9,7 @@ from threading import Thread
 
 import pytest
 
-from citewell import Citewell
-from citewell.runs.run import RunResult
-from citewell.search.lookup import MissingDocument
-from citewell.settings import Settings
+from citewell import Citewell, MissingDocument, RunResult, Settings
 from citewell.store.corpus import SqliteCorpus
 from citewell.store.port import CorpusStore
 from conftest import SteadyClock, Write, add

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from citewell import RunEvent, RunResult
 from citewell.flows.found import Findings
 from citewell.flows.outside import Outside
-from citewell.runs.events import ActionAbandoned, ActionIntended, RunEvent
+from citewell.runs.events import ActionAbandoned, ActionIntended
 from citewell.runs.journal import Call, Failed, Run
-from citewell.runs.run import Control, RunResult, StageSeconds
+from citewell.runs.run import Control, StageSeconds
 from conftest import add
 from runner.fan_out import QUESTION, WIDTH, FanOut, Held, WatchedEngine, open_fan_out, write_keepers
 

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
+from citewell import AddReport, Citewell, Settings
 from citewell.flows.found import Findings, ask, fitted
 from citewell.flows.local import first_plan, first_search
 from citewell.flows.write import answer
 from citewell.models.messages import FRAME_TOKENS, ChatRequest, PromptMessage, estimate_tokens
 from citewell.runs.journal import Run
-from citewell.settings import Settings
-from citewell.store.port import AddReport
 from runner.test_runs import NOTES
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer

@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell, CitewellError
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
+from citewell import Citewell, CitewellError, RunResult, Settings
 from conftest import add, sqlite_runs
 from durability.programs import command, start_script
 from runner.scripted_runs import QUESTION

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Read, Readings
 from citewell.check.verdict import Draft
 from citewell.flows.found import Findings
@@ -18,9 +18,7 @@ from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Similarities
 from citewell.flows.write import answer, answer_form
 from citewell.runs.journal import Run
-from citewell.runs.run import RunResult
 from citewell.search.lanes import SemanticUse
-from citewell.settings import Settings
 from conftest import SteadyClock, Write, add
 from runner.plays import Playing, found, request, row
 from runner.scripted_runs import decisions

@@ -11,10 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
-from citewell.store.port import AddReport
+from citewell import AddReport, Citewell, RunResult, Settings
 from runner.scripted_runs import displayed
 from runner.test_runs import NOTES, collect
 

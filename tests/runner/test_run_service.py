@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput, Interrupted, NotFound
+from citewell import BadInput, Citewell, Interrupted, NotFound
 from citewell.runs.events import Entry
 from citewell.runs.execute import RunPoller
 from citewell.runs.run import Control

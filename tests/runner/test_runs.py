@@ -16,20 +16,30 @@ from typing import Any
 
 import pytest
 
-from citewell import Citewell
+from citewell import (
+    AddReport,
+    BadInput,
+    Citewell,
+    CitewellError,
+    LeaseLost,
+    RunEvent,
+    RunResult,
+    RunSummary,
+    Settings,
+    StoreFull,
+    Unavailable,
+    WorkFailed,
+    __version__,
+)
 from citewell.clock import Clock
-from citewell.errors import BadInput, CitewellError, LeaseLost, StoreFull, Unavailable, WorkFailed
 from citewell.flows.play import Display, begin
-from citewell.runs.events import Entry, RunEvent, RunResumed
+from citewell.runs.events import Entry, RunResumed
 from citewell.runs.execute import Driver, Perform
 from citewell.runs.journal import Call
 from citewell.runs.records import finish_entry, opening_entry
-from citewell.runs.run import RunRequest, RunResult, RunSummary
+from citewell.runs.run import RunRequest
 from citewell.runs.store import RunLog, RunStore, SqliteRuns, new_token, this_process
-from citewell.settings import Settings
-from citewell.store.port import AddReport
 from citewell.store.sqlite import connect
-from citewell.version import __version__
 from conftest import sqlite_runs
 from runner.plays import request
 

@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from citewell import Citewell
-from citewell.errors import BadInput, Conflict, NotFound
+from citewell import BadInput, Citewell, Conflict, NotFound, Settings, SummaryReport
 from citewell.flows.summaries import SummaryModel, summarize_documents
 from citewell.models.messages import Price
 from citewell.runs.run import ModelUse
-from citewell.settings import Settings
-from citewell.store.port import SummaryReport
 from conftest import SteadyClock, Write, add
 from runner.test_runs import ask
 from support.model_script import ModelRequest, Reply, Script, fails, says

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.runs.events import RunEvent
+from citewell import RunEvent
 from conftest import add
 from runner.fan_out import WIDTH, WatchedEngine, open_fan_out, write_keepers
 from runner.run_programs import TESTS, Processes

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from citewell import Settings
 from citewell.models.chat import open_chat
 from citewell.models.faults import Pace
 from citewell.models.messages import ChatFailed, ChatReply, ChatRequest, PromptMessage
-from citewell.settings import Settings
 
 KEY = "key-of-the-test-5c3b"
 PROTOCOLS = ("openai:test", "anthropic:test")

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
+from citewell import Citewell, Filters, Settings
 from citewell.cli.main import run
-from citewell.engine import Citewell
-from citewell.settings import Settings
-from citewell.store.port import Filters
 from citewell.store.sqlite import connect
 from conftest import Write
 from toy_embedder import WordEmbedder

@@ -14,9 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell import Citewell
+from citewell import Citewell, json_schema
 from citewell.cli import chat
-from citewell.schemas import json_schema
 from runner.scripted_runs import mark
 from support.model_script import ModelRequest, Reply, says, stalls
 from support.model_server import ScriptedModelServer

@@ -14,9 +14,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from citewell import json_schema
 from citewell.parts import SystemClock
 from citewell.runs.store import SqliteRuns
-from citewell.schemas import SCHEMA_NAMES, json_schema
+from citewell.schemas import SCHEMA_NAMES
 from citewell.store.sqlite import connect
 from readers.pdf_bytes import pdf_bytes
 

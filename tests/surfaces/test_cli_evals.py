@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.schemas import json_schema
+from citewell import json_schema
 from surfaces.test_cli import Program, closed, program
 
 pytestmark = pytest.mark.slow

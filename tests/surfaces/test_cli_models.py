@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.schemas import json_schema
+from citewell import json_schema
 from runner.scripted_runs import GOOD, PRICES, plans, writes
 from runner.test_runs import NOTES
 from support.model_script import Script, fails, says, stalls

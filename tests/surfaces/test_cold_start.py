@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
+from citewell import Citewell, Settings
 from citewell.cli import main
 from citewell.cli.main import cli
-from citewell.engine import Citewell
-from citewell.settings import Settings
 
 # Libraries of models, servers, readers and other databases, and what of ours only runs, packs and answers need.
 _NEVER = (

@@ -12,11 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.engine import Citewell
-from citewell.runs.events import EVENT_KINDS, RunEvent
-from citewell.schemas import json_schema
-from citewell.settings import Settings
-from citewell.store.port import AddReport
+from citewell import AddReport, Citewell, RunEvent, Settings, json_schema
+from citewell.runs.events import EVENT_KINDS
 from recording.test_earlier_versions import GOLDEN
 from runner.scripted_runs import GOOD, plans
 from runner.test_runs import NOTES, ask

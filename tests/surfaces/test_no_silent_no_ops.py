@@ -9,18 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from citewell import BadInput, Citewell, Settings, WorkFailed
 from citewell.cli.main import run
-from citewell.engine import Citewell
-from citewell.errors import BadInput, WorkFailed
 from citewell.runs.service import RunService
-from citewell.settings import (
-    Settings,
-    load_settings,
-    secret_values,
-    setting_fields,
-    unused_settings,
-    view_settings,
-)
+from citewell.settings import load_settings, secret_values, setting_fields, unused_settings, view_settings
 from runner.test_runs import collect
 
 NOTES = {

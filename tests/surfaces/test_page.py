@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
+from citewell import Citewell
 from citewell.cli.console import cells, safe
 from citewell.cli.main import cli, run
-from citewell.engine import Citewell
 
 NOTES: dict[str, str | bytes] = {
     "Lamp.md": (

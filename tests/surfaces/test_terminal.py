@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell
 
 NOTES = {
     "Lamp.md": "# Lamp \x1b]0;owned\x07\x1b[2J\x9b2J of Leith\nThe lamp\x1b[8m was\x07 lit by Josiah Pell.\n",

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.settings import Settings
+from citewell import Citewell, Settings
 
 
 @pytest.mark.slow

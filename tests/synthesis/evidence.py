@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from citewell import Filters, Span
 from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Truncation
 from citewell.answer.quote import extract
 from citewell.check.verdict import Draft, Verification
@@ -13,8 +14,6 @@ from citewell.check.verify import verify
 from citewell.search.conversation import parse_chat_prompt
 from citewell.search.plan import plan_question
 from citewell.search.query import Limits, QueryPlan
-from citewell.store.port import Filters
-from citewell.text.documents import Span
 
 
 def source(

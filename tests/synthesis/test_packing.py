@@ -8,11 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell import EvidenceRow, ResearchPack, TopicBrief
 from citewell.answer.evidence import EvidenceReserves, prepare_synthesis
 from citewell.runs.journal import digest
-from citewell.search.pack import ResearchPack
-from citewell.search.rows import EvidenceRow
-from citewell.search.topics import TopicBrief
 from runner.plays import pack, row
 
 DEFAULT = EvidenceReserves()

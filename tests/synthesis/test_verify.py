@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewell import CheckedSentence
 from citewell.answer.evidence import PreparedSource, Quote
 from citewell.answer.passages import quote_at
-from citewell.check.verdict import CheckedSentence, Draft, DraftSentence
+from citewell.check.verdict import Draft, DraftSentence
 from synthesis.evidence import answer, check, source
 
 QUESTION = "When was the Harbour Light first lit?"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from citewell import CheckedSentence
 from citewell import check as checking
 from citewell.answer.passages import quote_at
-from citewell.check.verdict import CheckedSentence, Draft, DraftSentence
+from citewell.check.verdict import Draft, DraftSentence
 from synthesis.evidence import check, source
 
 MODULES = sorted(one.name for one in pkgutil.walk_packages(checking.__path__, f"{checking.__name__}."))

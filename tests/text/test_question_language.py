@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from citewell import Citewell
 from citewell.cli.main import cli
-from citewell.engine import Citewell
 from citewell.search.query import normalize
 from citewell.text.languages import LANGUAGE_NAMES, function_words, question_language
 from conftest import Write, add

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, ResearchPack, RunResult, Settings
 from citewell.flows.pages import PageStore
-from citewell.runs.run import RunResult
-from citewell.search.pack import ResearchPack
 from citewell.search.query import QueryPlan
-from citewell.settings import Settings
 from web.loopback_internet import Internet, loopback_internet
 
 LIT = "When was the Halvard light first lit?"

@@ -18,10 +18,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.flows.gather import Sources
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from citewell.web.facts import WebUse
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -372,7 +370,7 @@ def test_a_run_killed_in_the_middle_resumes_without_fetching_again(internet: Int
 
 def _resumed(engine: Citewell, run_id: str) -> None:
     """Go on with a run whose owner is dead: its lease has to run out first, unless the owner is seen to be gone."""
-    from citewell.errors import Held
+    from citewell import Held
 
     clock = threading.Event()
     for _ in range(120):

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.flows.web import families_of, read_advice
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from support.origin import Page

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, Settings
 from citewell.reports import ResearchBrief
-from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from web.loopback_internet import Internet, loopback_internet

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.flows.play import egress_of
-from citewell.runs.run import RunResult
 from citewell.runs.summaries import EgressLedger
-from citewell.settings import Settings
 from support.origin import Page, redirect
 from web.loopback_internet import Internet, loopback_internet
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
+from citewell import Citewell, RunResult, Settings
 from citewell.answer.passages import injections_in, oddities_of
-from citewell.engine import Citewell
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from citewell.web.credibility import sketch
 from corpus.hostile_files import NAUGHTY, REPEATED
 from support.origin import Page

@@ -14,10 +14,8 @@ from typing import Any
 
 import pytest
 
+from citewell import Citewell, RunResult, Settings
 from citewell.answer.passages import injections_in
-from citewell.engine import Citewell
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
 from support.origin import Page

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from citewell.engine import Citewell
-from citewell.settings import Settings
+from citewell import Citewell, Settings
 from support.http_server import running_server
 from support.mcp_client import talk
 from support.origin import Origin, Page

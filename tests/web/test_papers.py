@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
+from citewell import Citewell, RunResult, Settings
 from citewell.web.facts import PaperFacts
 from support.origin import Names, Origin, Page
 from web.loopback_internet import article

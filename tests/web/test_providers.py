@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from citewell.errors import BadInput, Unavailable
-from citewell.settings import Settings
+from citewell import BadInput, Settings, Unavailable
 from citewell.web.facts import SearchHit
 from citewell.web.guard import FetchFailed, Guard
 from citewell.web.providers import PROVIDERS, Access, EnabledProvider, enabled, enabled_names

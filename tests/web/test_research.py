@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
+from citewell import Citewell, RunResult, Settings
 from citewell.flows.play import egress_of
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
 from citewell.web.facts import WebReport
 from support.origin import Page
 from web.loopback_internet import Internet, loopback_internet
@@ -303,7 +301,7 @@ class TestWithoutAWeb:
         assert "no_search_provider" in result.warnings
 
     def test_an_unknown_provider_is_refused_before_anything_starts(self, tmp_path: Path) -> None:
-        from citewell.errors import BadInput
+        from citewell import BadInput
 
         engine = Citewell(Settings(data_dir=tmp_path / "data", search="altavista"))
         with pytest.raises(BadInput, match="altavista"):

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from citewell.engine import Citewell
-from citewell.runs.run import RunResult
-from citewell.settings import Settings
+from citewell import Citewell, RunResult, Settings
 from citewell.web.search import SiteRules
 from support.origin import redirect
 from web.loopback_internet import Internet, loopback_internet

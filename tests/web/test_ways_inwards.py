@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from citewell.engine import Citewell
-from citewell.errors import CitewellError
+from citewell import Citewell, CitewellError, Settings
 from citewell.flows.outside import PageRead, WebSearched
 from citewell.runs.journal import Call, Failed
 from citewell.runs.run import Stage
-from citewell.settings import Settings
 from citewell.web.search import SiteRules
 from readers.pdf_bytes import assemble, content, stream
 from support.mcp_client import talk

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from citewell import Filters
 from citewell.answer.passages import injections_in, oddities_of
 from citewell.flows.pages import page_path
 from citewell.search.conversation import parse_chat_prompt
 from citewell.search.plan import first_queries, gap_queries, intents_of, is_time_bound, plan_question
 from citewell.search.query import Limits
-from citewell.store.port import Filters
 from citewell.text.urls import host_of, is_of_site, site_of
 from citewell.web.credibility import are_copies, credibility, likeness, sketch
 from citewell.web.facts import PageFacts, PaperFacts
@@ -139,10 +139,10 @@ def test_hidden_characters_are_flagged() -> None:
 
 @pytest.mark.attack("P9")
 def test_a_fact_cited_to_a_source_that_lacks_it_is_flagged() -> None:
+    from citewell import Span
     from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, Truncation
     from citewell.check.verdict import Draft, DraftSentence
     from citewell.check.verify import verify
-    from citewell.text.documents import Span
 
     text = "The Halvard light was first lit in 1871."
     source = PreparedSource(1, "web:online/a", "A", "web", "raw_source", text, Span("c", 0, len(text), "0" * 64))
