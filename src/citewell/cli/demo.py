@@ -20,7 +20,6 @@ from citewell.engine import Citewell
 from citewell.evals.suite import sample_corpus
 from citewell.runs.run import RunResult
 from citewell.runs.summaries import DemoReport
-from citewell.store.port import AddReport
 
 QUESTIONS = (
     "When was the Orrin Head Light first lit?",
@@ -61,7 +60,7 @@ def _data_dir(chosen: Path | None) -> Iterator[Path]:
 
 
 def _show(engine: Citewell, *, as_json: bool) -> None:
-    report = _add_sample(engine)
+    report = engine.corpus.add(sample_corpus(), collection="skelday")
     note(
         f"Indexed one person's notes, saved pages and PDFs: {report.documents} documents in {report.chunks} chunks,"
         f" {report.seconds:.1f} s; {report.skipped} files left out, each with its reason."
@@ -89,10 +88,3 @@ def _show(engine: Citewell, *, as_json: bool) -> None:
 def _program() -> str:
     """How this program is called from here: by name where the shell finds it, else by its path."""
     return "citewell" if shutil.which("citewell") else os.path.relpath(Path(sys.executable).parent / "citewell")
-
-
-def _add_sample(engine: Citewell) -> AddReport:
-    for event in engine.corpus.sync(sample_corpus(), collection="skelday"):
-        if isinstance(event, AddReport):
-            return event
-    raise AssertionError("a sync ends with its report")
