@@ -27,11 +27,11 @@ from citewell.errors import CitewellError
 from citewell.flows.judge import merge_inspection
 from citewell.flows.play import PROFILES
 from citewell.models.embeddings import Embedder
-from citewell.parts import SystemClock
 from citewell.search.lanes import encode_corpus
 from citewell.search.rows import EvidenceRow
 from citewell.search.views import DocumentViews
 from citewell.settings import Settings
+from citewell.wiring import SystemClock
 
 Floats = npt.NDArray[np.float32]
 Question = dict[str, Any]

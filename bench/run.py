@@ -30,7 +30,7 @@ from serving import measure_serving
 from tables import Part, write_page
 from verifier import measure_verifying
 
-from citewell.models.judge import Entailment, OnnxEntailment
+from citewell.models.entailment import Entailment, OnnxEntailment
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BUSY = "Other programs kept the machine busy during this run: its rankings hold, its latencies and speeds say nothing."

@@ -19,7 +19,7 @@ from tables import Part, Ratio
 from verifier_pairs import pairs_of
 
 from citewell.evals.verifier import CheckedPair, LabelledPair, check_pairs, read_pairs, report_of
-from citewell.models.judge import Entailment
+from citewell.models.entailment import Entailment
 
 CLAIMS = Path(__file__).resolve().parents[1] / "evals" / "claims"
 EXPERTS = "verifier/scifact_pairs.jsonl"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from citewell import AddReport, Citewell, Settings
-from citewell.models import judge
+from citewell.models import entailment
 from citewell.runs.store import SqliteRuns
 from citewell.store.corpus import SqliteCorpus
 from support.llama_server import running_llama
@@ -24,7 +24,7 @@ settings.load_profile("citewell")
 os.environ["CITEWELL_EMBEDDINGS"] = "off"
 # The same goes for the reader that comes along; where one is asked for by name, there is none.
 os.environ["CITEWELL_READER"] = "off"
-judge.BUILTIN_READER = judge.BUILTIN_READER.with_name("none")
+entailment.BUILTIN_READER = entailment.BUILTIN_READER.with_name("none")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

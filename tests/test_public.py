@@ -16,8 +16,8 @@ import pytest
 import citewell
 from citewell import BadInput, Citewell, RunEvent, RunResult, to_json
 from citewell.cli.research import research
-from citewell.history import Runs
-from citewell.library import Corpus
+from citewell.corpus_api import Corpus
+from citewell.runs_api import Runs
 
 ROOT = Path(__file__).parents[1]
 NOTES = {

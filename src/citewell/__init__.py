@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     )
     from citewell.notes.task import NoteResult
     from citewell.runs.events import RunEvent
+    from citewell.runs.reports import CitedSource, ReplayReport, RunDiff, RunList, RunView
     from citewell.runs.run import RunResult, RunSummary
-    from citewell.runs.summaries import CitedSource, ReplayReport, RunDiff, RunList, RunView
     from citewell.schemas import json_schema
     from citewell.search.entities import EntityMap
     from citewell.search.lanes import EncodeProgress, EncodeReport

@@ -17,12 +17,12 @@ from citewell.errors import CitewellError, NotFound, StoreUnusable, Unavailable
 from citewell.models.chat import check_model
 from citewell.models.embeddings import is_endpoint, is_made_by
 from citewell.models.endpoints import EXTRACTIVE, Endpoint, PriceList, resolve
+from citewell.models.entailment import BUILTIN, open_judge, open_reader
 from citewell.models.faults import look_up
-from citewell.models.judge import BUILTIN, open_judge, open_reader
 from citewell.models.minilm import minilm_id
 from citewell.models.rerank import CrossEncoder
 from citewell.readers.image import INSTALL, has_ocr
-from citewell.runs.budget import DaySpending
+from citewell.runs.day_spending import DaySpending
 from citewell.runs.store import RunStore, SqliteRuns
 from citewell.settings import Settings, SettingView, unused_settings, view_settings
 from citewell.store.port import CorpusStore, VectorCoverage

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from citewell.ask import OPTION_PROFILES, Ask, asked, checked, checked_topic, signature
+from citewell.corpus_api import Corpus, Place
 from citewell.errors import BadInput, CitewellError, Conflict, WorkFailed
-from citewell.library import Corpus, Place
 from citewell.models.endpoints import EXTRACTIVE
-from citewell.parts import Parts
 from citewell.search.lanes import similarities
 from citewell.search.query import check_question
 from citewell.settings import Settings, load_settings, setting_fields
 from citewell.text.canonical import canonicalize
+from citewell.wiring import Parts
 
 # A search from a cold shell must not wait for what only runs, packs or diagnoses need: they import it themselves.
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from citewell.doctor import DoctorReport
     from citewell.evals.kept import KeptEvals
     from citewell.flows.play import Flow
-    from citewell.history import Runs
     from citewell.models.embeddings import OpenEmbedder
     from citewell.notes.task import NoteDepth, NoteResult, NoteTask
     from citewell.reports.brief import ReportTask, StrategyStage
@@ -46,9 +45,10 @@ if TYPE_CHECKING:
     from citewell.reports.service import ResearchService, StartedReport
     from citewell.reports.strategies import ResearchConfig
     from citewell.runs.events import RunEvent
+    from citewell.runs.reports import ChatTranscript, EgressPreview, TranscriptList
     from citewell.runs.run import RunGoal, RunRequest, RunResult
     from citewell.runs.service import RunService
-    from citewell.runs.summaries import ChatTranscript, EgressPreview, TranscriptList
+    from citewell.runs_api import Runs
     from citewell.search.conversation import Conversation
     from citewell.search.lookup import SearchResult
     from citewell.search.pack import Explanation, ResearchPack
@@ -98,7 +98,7 @@ class Citewell(Parts):
     @cached_property
     def runs(self) -> Runs:
         """Recorded runs: looked at, resumed, replayed, compared, put away."""
-        from citewell.history import Runs
+        from citewell.runs_api import Runs
 
         return Runs(self, self._keep_report)
 
@@ -227,7 +227,7 @@ class Citewell(Parts):
         """What a run is to do: what is asked, checked, masked, and with the settings in force, before it starts."""
         from citewell.answer.evidence import EvidenceReserves
         from citewell.flows.play import PROFILES
-        from citewell.limits import model_use, web_use
+        from citewell.model_choice import model_use, web_use
         from citewell.runs.run import RunRequest
         from citewell.search.conversation import asked_in
         from citewell.web.providers import enabled_names

@@ -16,8 +16,7 @@ from citewell.evals.results import CorpusReport, EvalReport, ProposalReport
 from citewell.models.download import FetchReport, ModelList
 from citewell.notes.task import NoteResult
 from citewell.runs.events import EVENT_TYPES, RunEvent, SentenceRetracted, SentenceShown
-from citewell.runs.run import RunResult
-from citewell.runs.summaries import (
+from citewell.runs.reports import (
     ChatReport,
     ControlReport,
     DemoReport,
@@ -29,6 +28,7 @@ from citewell.runs.summaries import (
     RunList,
     RunView,
 )
+from citewell.runs.run import RunResult
 from citewell.search.entities import EntityMap
 from citewell.search.lanes import EncodeReport
 from citewell.search.lookup import DocumentEntries, MissingDocument, RelatedResult, SearchResult

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.parts import SystemClock
 from citewell.runs.store import POSTGRES_SCRIPTS, ResearchRow, ResearchTables, SqliteRuns
 from citewell.store.postgres import PostgresSessions
 from citewell.store.sqlite import SqliteSessions
+from citewell.wiring import SystemClock
 
 ROW = ResearchRow("run-1", "brief-1", None, "DONE", "2026-01-01T00:00:01.000Z", '{"a":1}')
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.parts import SystemClock
-from citewell.runs.budget import DaySpending
+from citewell.runs.day_spending import DaySpending
 from citewell.runs.store import RunStore, open_runs
+from citewell.wiring import SystemClock
 
 MONDAY, TUESDAY = "2026-01-05", "2026-01-06"
 

@@ -14,10 +14,10 @@ import pytest
 
 from citewell import AddReport, BadInput, Citewell, Settings
 from citewell.errors import Unreadable
-from citewell.parts import SystemClock
 from citewell.readers.importers.registry import documents_in
 from citewell.readers.process_pool import MEMORY_BYTES
 from citewell.store.prepare import prepare_document
+from citewell.wiring import SystemClock
 from corpus.hostile_files import NAUGHTY, REPEATED, hostile_files
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from citewell import Citewell, Filters
 from citewell.search.query import lexical_query
-from citewell.store import index_write
-from citewell.store.index import (
+from citewell.store import bm25_write
+from citewell.store.bm25 import (
     CachedTerm,
     TermPostings,
     WordCache,
@@ -22,7 +22,7 @@ from citewell.store.index import (
     score_many,
     score_simply,
 )
-from citewell.store.index_write import Postings, Segment, SegmentSource, build_segment, merge
+from citewell.store.bm25_write import Postings, Segment, SegmentSource, build_segment, merge
 from citewell.store.port import ChunkTerms
 from citewell.store.sqlite import fetch_rows, fetch_value
 from conftest import sqlite_corpus
@@ -127,7 +127,7 @@ def test_an_index_kept_up_to_date_ranks_like_one_made_anew(tmp_path: Path) -> No
         assert engine.store.check_integrity() == []
         with sqlite_corpus(engine).database.write() as connection:
             segments = fetch_value(connection, "SELECT count(*) FROM index_segments")
-            index_write.rebuild(connection)
+            bm25_write.rebuild(connection)
         assert kept == _answers(engine)
         assert segments <= 8
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from citewell.parts import SystemClock
 from citewell.runs.store import open_runs
+from citewell.wiring import SystemClock
 from support.http_server import Event, RunningServer, read_events, running_server
 from support.model_script import ModelRequest, Reply, says
 from support.model_server import ScriptedModelServer
@@ -413,7 +413,7 @@ COPY = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from citewell.parts import SystemClock
+from citewell.wiring import SystemClock
 from citewell.runs.events import Entry
 from citewell.runs.events import chained
 from citewell.runs.store import SqliteRuns

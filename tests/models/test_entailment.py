@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from citewell import BadInput, Unavailable
-from citewell.models.judge import (
+from citewell.models.entailment import (
     MAX_PAIRS,
     ClaimPair,
     Entails,

@@ -8,7 +8,7 @@ import pytest
 
 from citewell import WorkFailed
 from citewell.models.download import Downloads, Fetch, catalogue
-from citewell.models.judge import ClaimPair, OnnxEntailment
+from citewell.models.entailment import ClaimPair, OnnxEntailment
 from support.foreign_judge import package_folder, write_folder
 from support.model_host import ModelHost
 

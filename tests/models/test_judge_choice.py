@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citewell import Check, Citewell, Settings
-from citewell.models import judge
+from citewell.models import entailment
 from support.toy_models import write_judge, write_reader
 
 
@@ -18,8 +18,8 @@ def checks(tmp_path: Path, **values: Any) -> dict[str, Check]:
 
 
 def test_off_and_builtin_without_weights_are_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "BUILTIN_JUDGE", tmp_path / "none")
-    monkeypatch.setattr(judge, "BUILTIN_READER", tmp_path / "none")
+    monkeypatch.setattr(entailment, "BUILTIN_JUDGE", tmp_path / "none")
+    monkeypatch.setattr(entailment, "BUILTIN_READER", tmp_path / "none")
     engine = Citewell(Settings(data_dir=tmp_path))
     assert (engine.judge, engine.reader) == (None, None)
     found = checks(tmp_path)
@@ -29,7 +29,7 @@ def test_off_and_builtin_without_weights_are_no_fault(tmp_path: Path, monkeypatc
 
 
 def test_builtin_is_what_came_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "BUILTIN_JUDGE", write_judge(tmp_path / "judge_int8", {"yes": (1.0, 0.0)}, None))
+    monkeypatch.setattr(entailment, "BUILTIN_JUDGE", write_judge(tmp_path / "judge_int8", {"yes": (1.0, 0.0)}, None))
     found = Citewell(Settings(data_dir=tmp_path)).judge
     assert found is not None
     assert found.name == "judge_int8"

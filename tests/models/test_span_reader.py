@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell import BadInput, Unavailable
-from citewell.models.judge import MAX_PASSAGES, OnnxSpanReader
+from citewell.models.entailment import MAX_PASSAGES, OnnxSpanReader
 from support.toy_models import write_judge, write_reader
 
 pytest.importorskip("onnxruntime")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from citewell.notes.file import NotePlace, NoteRewriter
-from citewell.parts import SystemClock
+from citewell.wiring import SystemClock
 
 if __name__ == "__main__":
     data, root, path, line = sys.argv[1:]

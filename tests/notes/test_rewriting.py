@@ -17,7 +17,7 @@ import pytest
 
 from citewell import BadInput, CitewellError, Conflict, NotFound, WorkFailed
 from citewell.notes.file import BACKUPS_KEPT, Disk, NotePlace, NoteRewriter, read_note
-from citewell.parts import SystemClock
+from citewell.wiring import SystemClock
 
 HERE = Path(__file__).parent
 OLD = "# Halvard\n\nShe sailed in 1893.\n"

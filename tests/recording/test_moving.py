@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from citewell import RunSummary, Unavailable
-from citewell.parts import SystemClock
 from citewell.runs.events import Entry
 from citewell.runs.run import RunStatus
 from citewell.runs.store import ResearchRow, ResearchTables, RunStore, lease_from, new_token, open_runs
 from citewell.runs.transfer import move_runs
 from citewell.store.database import Session
+from citewell.wiring import SystemClock
 
 AT = "2026-01-01T00:00:00.000Z"
 LATER = "2026-01-01T00:00:09.000Z"

@@ -17,11 +17,11 @@ import pytest
 
 from citewell import RunEvent, RunSummary, Unavailable
 from citewell.errors import StoreUnusable
-from citewell.parts import SystemClock
 from citewell.runs.events import Entry, chained
 from citewell.runs.execute import RunPoller
 from citewell.runs.store import POSTGRES_SCRIPTS, PostgresRuns, lease_from, moved, new_token
 from citewell.store.postgres import PostgresSessions
+from citewell.wiring import SystemClock
 from support.postgres import PASSWORD, Postgres
 from support.processes import wait_for
 

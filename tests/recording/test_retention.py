@@ -9,7 +9,7 @@ import pytest
 
 from citewell import BadInput
 from citewell.runs.folder import delete_trace, prune_traces, read_trace
-from citewell.runs.summaries import PruneSummary
+from citewell.runs.reports import PruneSummary
 from citewell.runs.trace import MARKER
 from recording.builders import RUN_ID, listing, run_id, write
 

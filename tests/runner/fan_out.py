@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from citewell import Citewell, Settings
-from citewell.flows.found import Findings
 from citewell.flows.judge import merge_inspection
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings
 from citewell.flows.write import answer
 from citewell.runs.execute import Perform
 from citewell.runs.journal import Abandoned, Call, Failed, Run

@@ -9,9 +9,9 @@ import msgspec
 from citewell import Citation, Coverage, EvidenceRow, Filters, ResearchPack, RunResult, Span
 from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, Truncation
 from citewell.check.verdict import Draft, DraftSentence, Gate, Verification
-from citewell.flows.found import Findings
 from citewell.flows.outside import PackReply
 from citewell.flows.play import FLOWS, PROFILES, Flow, Play
+from citewell.flows.state import Findings
 from citewell.models.rerank import Signal
 from citewell.runs.events import Entry
 from citewell.runs.journal import Call, Run, Scope

@@ -16,11 +16,11 @@ from citewell import Citewell, RunEvent, Settings, Unavailable
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
 from citewell.check.verdict import Draft, DraftSentence
 from citewell.check.verify import pairs_to_judge
-from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings
 from citewell.flows.write import answer, answer_form
-from citewell.models.judge import ClaimPair, Entailment, Entails, OnnxEntailment
+from citewell.models.entailment import ClaimPair, Entailment, Entails, OnnxEntailment
 from citewell.runs.journal import Run
 from runner.plays import HASH, Playing, draft, found, prepared, request, row
 from runner.scripted_runs import GOOD, Bench, decisions, writes

@@ -9,10 +9,10 @@ import pytest
 from citewell import TopicBrief
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
 from citewell.check.verdict import Draft, DraftSentence
-from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, inspect, judged, search
 from citewell.flows.outside import Outside
 from citewell.flows.play import PROFILES, Flow
+from citewell.flows.state import Findings
 from citewell.flows.write import WritingForm, answer, answer_form
 from citewell.runs.journal import FINISH_GRACE_SECONDS, Run
 from citewell.runs.run import ModelUse

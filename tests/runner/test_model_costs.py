@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from citewell import BadInput, Citewell, Settings
-from citewell.flows.found import affordable, lost_call, spent
+from citewell.flows.state import affordable, lost_call, spent
 from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.runs.run import ModelUse, Spend
 from runner.scripted_runs import (

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from citewell import RunEvent, RunResult
-from citewell.flows.found import Findings
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings
 from citewell.runs.events import ActionAbandoned, ActionIntended
 from citewell.runs.journal import Call, Failed, Run
 from citewell.runs.run import Control, StageSeconds

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from citewell import AddReport, Citewell, Settings
-from citewell.flows.found import Findings, ask, fitted
 from citewell.flows.local import first_plan, first_search
+from citewell.flows.state import Findings, ask, fitted
 from citewell.flows.write import answer
 from citewell.models.messages import FRAME_TOKENS, ChatRequest, PromptMessage, estimate_tokens
 from citewell.runs.journal import Run

@@ -13,9 +13,9 @@ import pytest
 from citewell import Citewell, RunResult, Settings
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Read, Readings
 from citewell.check.verdict import Draft
-from citewell.flows.found import Findings
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Similarities
+from citewell.flows.state import Findings
 from citewell.flows.write import answer, answer_form
 from citewell.runs.journal import Run
 from citewell.search.lanes import SemanticUse

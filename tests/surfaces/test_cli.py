@@ -15,10 +15,10 @@ import jsonschema
 import pytest
 
 from citewell import json_schema
-from citewell.parts import SystemClock
 from citewell.runs.store import SqliteRuns
 from citewell.schemas import SCHEMA_NAMES
 from citewell.store.sqlite import connect
+from citewell.wiring import SystemClock
 from readers.pdf_bytes import pdf_bytes
 
 pytestmark = pytest.mark.slow

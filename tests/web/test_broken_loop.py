@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewell import Citewell, ResearchPack, RunResult, Settings
-from citewell.flows.pages import PageStore
+from citewell.flows.kept_pages import PageStore
 from citewell.search.query import QueryPlan
 from web.loopback_internet import Internet, loopback_internet
 

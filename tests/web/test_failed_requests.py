@@ -10,7 +10,7 @@ import pytest
 
 from citewell import Citewell, RunResult, Settings
 from citewell.flows.play import egress_of
-from citewell.runs.summaries import EgressLedger
+from citewell.runs.reports import EgressLedger
 from support.origin import Page, redirect
 from web.loopback_internet import Internet, loopback_internet
 

@@ -8,7 +8,7 @@ import pytest
 
 from citewell import Filters
 from citewell.answer.passages import injections_in, oddities_of
-from citewell.flows.pages import page_path
+from citewell.flows.kept_pages import page_path
 from citewell.search.conversation import parse_chat_prompt
 from citewell.search.plan import first_queries, gap_queries, intents_of, is_time_bound, plan_question
 from citewell.search.query import Limits

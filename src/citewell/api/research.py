@@ -27,7 +27,7 @@ from citewell.api.sse import EventStream
 from citewell.ask import FILTERS, SAYS_SOMETHING, ConversationId, ModelName, ask_of, taken
 from citewell.check.verdict import Citation
 from citewell.errors import Busy, CitewellError
-from citewell.flows.found import EXTRACTIVE_VERSION
+from citewell.flows.state import EXTRACTIVE_VERSION
 from citewell.runs.events import DecisionMade, RunEvent, RunStarted, WarningRaised
 from citewell.runs.run import ModelUse, RunResult
 from citewell.search.pack import Explanation, ResearchPack

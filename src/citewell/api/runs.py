@@ -31,8 +31,7 @@ from citewell.export.share import SHARE_CSP
 from citewell.notes.task import NoteResult
 from citewell.reports.brief import DEFAULT_FLOOR, DEFAULT_SECONDS, DEFAULT_SUB_QUERIES, MAX_SUB_QUERIES
 from citewell.reports.model import ResearchRun, ResearchRunList
-from citewell.runs.run import RunStatus, RunSummary
-from citewell.runs.summaries import (
+from citewell.runs.reports import (
     ChatTranscript,
     ControlReport,
     EgressLedger,
@@ -42,6 +41,7 @@ from citewell.runs.summaries import (
     RunView,
     TranscriptList,
 )
+from citewell.runs.run import RunStatus, RunSummary
 from citewell.search.query import RunProfile, Surface
 from citewell.wire import error_document, to_json
 

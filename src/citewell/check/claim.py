@@ -51,7 +51,7 @@ from citewell.check.tokens import (
 )
 from citewell.check.verdict import Verdict
 from citewell.check.wording import differs_in_wording, turned
-from citewell.models.judge import Entails
+from citewell.models.entailment import Entails
 from citewell.text.blocks import cells_of
 from citewell.text.canonical import folded_text
 

@@ -37,7 +37,7 @@ from citewell.check.verdict import (
     Verdict,
     Verification,
 )
-from citewell.models.judge import ClaimPair, Entails
+from citewell.models.entailment import ClaimPair, Entails
 from citewell.search.query import QueryPlan
 from citewell.search.rows import Context
 from citewell.text.blocks import is_row

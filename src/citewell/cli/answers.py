@@ -29,8 +29,8 @@ from citewell.cli.console import (
 )
 from citewell.cli.egress import web_line
 from citewell.cli.excerpts import code_lines, place_of, quote_lines, row_of, shown_text
+from citewell.runs.reports import CitedSource
 from citewell.runs.run import RunResult
-from citewell.runs.summaries import CitedSource
 from citewell.search.rows import LIKELY, Answerability, EvidenceRow
 from citewell.text.blocks import answer_blocks, cells_of, is_row
 

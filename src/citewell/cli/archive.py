@@ -11,7 +11,7 @@ import click
 from citewell.backup import BackupReport, RestoreReport, SettingChange
 from citewell.cli.console import note, one_line, print_json, print_text
 from citewell.cli.options import engine, json_option
-from citewell.runs.summaries import MigrationReport
+from citewell.runs.reports import MigrationReport
 
 
 @click.command(short_help="Write everything to one file.")

@@ -53,8 +53,8 @@ from citewell.cli.runs import exit_code_of
 from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError, Interrupted, NotFound
 from citewell.runs.events import RunEvent, RunStarted, SentenceRetracted, SentenceShown
+from citewell.runs.reports import ChatReport, ChatTranscript, TranscriptTurn
 from citewell.runs.run import RunResult
-from citewell.runs.summaries import ChatReport, ChatTranscript, TranscriptTurn
 from citewell.search.conversation import SESSION_TURNS
 from citewell.text.documents import DocumentView, Span
 from citewell.wire import to_json

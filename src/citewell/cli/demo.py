@@ -18,8 +18,8 @@ from citewell.cli.options import json_option
 from citewell.cli.progress import execute
 from citewell.engine import Citewell
 from citewell.evals.suite import sample_corpus
+from citewell.runs.reports import DemoReport
 from citewell.runs.run import RunResult
-from citewell.runs.summaries import DemoReport
 
 QUESTIONS = (
     "When was the Orrin Head Light first lit?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from citewell.cli.console import note, one_line, print_json, print_table, print_text
-from citewell.runs.summaries import EgressLedger, EgressPreview
+from citewell.runs.reports import EgressLedger, EgressPreview
 from citewell.web.facts import WebReport
 
 

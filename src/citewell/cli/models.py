@@ -16,11 +16,11 @@ from citewell.cli.options import json_option
 from citewell.errors import BadInput
 from citewell.evals.bench import VerifierReport
 from citewell.models.download import Downloads, Fetch, FetchReport, ModelList, find_model, list_models
-from citewell.models.judge import models_folder, open_judge
+from citewell.models.entailment import models_folder, open_judge
 from citewell.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from citewell.models.judge import OnnxEntailment
+    from citewell.models.entailment import OnnxEntailment
 
 
 @click.group(short_help="Judges, readers and rerankers: list, fetch, measure.")

@@ -19,8 +19,8 @@ from citewell.engine import Citewell
 from citewell.errors import BadInput
 from citewell.export.formats import ExportedFile, ExportForm
 from citewell.runs.events import RunEvent
+from citewell.runs.reports import ExportReport, RunDiff
 from citewell.runs.run import RunResult, RunSummary
-from citewell.runs.summaries import ExportReport, RunDiff
 from citewell.wire import to_json
 
 _OUTCOMES = {

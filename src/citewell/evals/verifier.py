@@ -20,7 +20,7 @@ from citewell.check.verdict import Verdict
 from citewell.check.verify import texts_as_pair
 from citewell.errors import BadInput, NotFound
 from citewell.evals.bench import JudgeReport, VerifierAuroc, VerifierReport, auroc
-from citewell.models.judge import Entailment, Entails
+from citewell.models.entailment import Entailment, Entails
 
 Label = Literal["supported", "unsupported", "refuted"]
 LABELS: tuple[Label, ...] = ("supported", "unsupported", "refuted")

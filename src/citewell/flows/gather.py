@@ -14,9 +14,9 @@ from typing import Any, get_args
 
 import msgspec
 
-from citewell.flows.found import Findings, some
 from citewell.flows.judge import INJECTION, WebAssessment
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings, some
 from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run, Task
 from citewell.text.urls import canonical_url
 from citewell.web.credibility import are_copies

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.answer import prompt
-from citewell.flows.found import Findings, MayAsk, ask, fitted, may_write, note_cost, or_none, retrieve, some, why_not
 from citewell.flows.judge import judge, merge_expansion, merge_inspection, merge_retry
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings, MayAsk, ask, fitted, may_write, note_cost, or_none, retrieve, some, why_not
 from citewell.flows.write import answer
 from citewell.models.messages import Usage
 from citewell.runs.journal import Abandoned, Failed, Run

@@ -18,10 +18,10 @@ from citewell.answer.passages import injections_in
 from citewell.check.tokens import content_stems
 from citewell.check.verdict import Draft, Verification
 from citewell.check.verify import verify
-from citewell.flows.found import Findings, MayAsk, ask, fitted, note_asked, note_cost, or_none, retrieve, some
 from citewell.flows.gather import LEAST_BYTES, Result, Sources, gather, note_round
 from citewell.flows.judge import merged, why_left_out
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings, MayAsk, ask, fitted, note_asked, note_cost, or_none, retrieve, some
 from citewell.flows.write import (
     DAY_LIMIT,
     UNAVAILABLE,

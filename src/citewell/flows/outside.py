@@ -22,8 +22,8 @@ from citewell.answer.evidence import PreparedSynthesis, Read
 from citewell.answer.quote import with_estimate
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.errors import CitewellError, NotFound, Unavailable
-from citewell.flows.pages import Web
-from citewell.models.judge import AnswerSpans, ClaimPair, Entailment, Entails
+from citewell.flows.kept_pages import Web
+from citewell.models.entailment import AnswerSpans, ClaimPair, Entailment, Entails
 from citewell.models.messages import ChatFailed, ChatModel, ChatPurpose, ChatReply, ChatRequest
 from citewell.models.rerank import Reranker
 from citewell.notes.task import NoteChange, NoteLink, NoteTask, NoteText

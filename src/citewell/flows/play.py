@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from citewell.answer.draft import SentenceStream, ShownSentence
 from citewell.check.verdict import Draft
-from citewell.flows.found import Findings, flow_of, result_of
 from citewell.flows.local import local
 from citewell.flows.note import note
 from citewell.flows.report import report
+from citewell.flows.state import Findings, flow_of, result_of
 from citewell.flows.web import web
 from citewell.notes.task import MAX_TOPICS, NOTES_A_TOPIC
 from citewell.reports.brief import DEFAULT_SECONDS, MAX_SUB_QUERIES
@@ -20,8 +20,8 @@ from citewell.runs.events import Entry, RunEvent, SentenceRetracted, SentenceSho
 from citewell.runs.execute import Driver
 from citewell.runs.journal import Call, Run, TolerantRun
 from citewell.runs.records import read_start
+from citewell.runs.reports import EgressEntry, EgressLedger, EgressOutcome
 from citewell.runs.run import Budget, Failure, RunResult, StageSeconds
-from citewell.runs.summaries import EgressEntry, EgressLedger, EgressOutcome
 from citewell.search.query import QueryPlan, RunProfile
 from citewell.text.urls import host_of
 

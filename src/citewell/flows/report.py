@@ -24,7 +24,10 @@ from citewell.answer.evidence import (
     merge_prepared,
 )
 from citewell.check.verdict import Draft
-from citewell.flows.found import (
+from citewell.flows.gather import ATTEMPTS_A_READ, Result, Sources, gather, keep_snippets
+from citewell.flows.local import note_found
+from citewell.flows.outside import BindingReply, Outside
+from citewell.flows.state import (
     Findings,
     MayAsk,
     ask,
@@ -37,9 +40,6 @@ from citewell.flows.found import (
     retrieve,
     some,
 )
-from citewell.flows.gather import ATTEMPTS_A_READ, Result, Sources, gather, keep_snippets
-from citewell.flows.local import note_found
-from citewell.flows.outside import BindingReply, Outside
 from citewell.flows.write import (
     Writing,
     WritingForm,

@@ -1,7 +1,7 @@
 """Summaries made on request: of each document and its chunks, by their own sentences or by a model.
 
 Every document is stored as soon as it is done, so whoever is stopped goes on where they were. A model is asked only
-where the ceiling has room for the whole call, as in a run (`flows/found.py`); what it writes is kept as a summary
+where the ceiling has room for the whole call, as in a run (`flows/state.py`); what it writes is kept as a summary
 and nowhere else. It does not check what a model writes: a summary proves nothing, and nothing may cite it.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from citewell.clock import Clock
 from citewell.errors import BadInput
-from citewell.flows.found import affordable, call_of, lost_call, spent
+from citewell.flows.state import affordable, call_of, lost_call, spent
 from citewell.models.messages import ChatFailed, ChatModel, ChatRequest, PromptMessage
 from citewell.runs.run import ModelUse, Spend
 from citewell.store.port import (

@@ -20,7 +20,6 @@ import msgspec
 from citewell.answer.evidence import inert
 from citewell.answer.passages import NOT_FOUND
 from citewell.check.verdict import Draft
-from citewell.flows.found import Findings, MayAsk, ask, fitted, some
 from citewell.flows.gather import (
     ATTEMPTS_A_READ,
     LEAST_BYTES,
@@ -47,6 +46,7 @@ from citewell.flows.local import (
     with_planner,
 )
 from citewell.flows.outside import Outside
+from citewell.flows.state import Findings, MayAsk, ask, fitted, some
 from citewell.flows.write import answer, answer_form
 from citewell.models.messages import ChatRequest, NoJson, PromptMessage, Usage, estimate_tokens, read_json
 from citewell.runs.journal import STAGE_TIMEOUT, Abandoned, Failed, Run

@@ -18,9 +18,9 @@ from citewell.answer.prompt import faults_of, read_review, repair_request, revie
 from citewell.answer.quote import extract
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.check.verify import pairs_to_judge, verify
-from citewell.flows.found import Findings, ask, fitted, note_asked, note_ceiling, or_none, some, why_not
 from citewell.flows.outside import Outside
-from citewell.models.judge import ClaimPair
+from citewell.flows.state import Findings, ask, fitted, note_asked, note_ceiling, or_none, some, why_not
+from citewell.models.entailment import ClaimPair
 from citewell.models.messages import ChatRequest
 from citewell.reports.brief import SubQuestion
 from citewell.reports.quotes import QuotedQuery

@@ -15,8 +15,8 @@ from typing import Any
 
 from citewell.check.verdict import Citation
 from citewell.notes.task import NoteResult
+from citewell.runs.reports import RunList, RunView
 from citewell.runs.run import RunResult
-from citewell.runs.summaries import RunList, RunView
 from citewell.search.entities import EntityMap
 from citewell.search.lookup import DocumentEntries, MissingDocument, RelatedResult, SearchResult
 from citewell.search.pack import NextStep, ResearchPack

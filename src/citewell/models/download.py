@@ -29,7 +29,7 @@ from typing import Any, Literal
 from urllib.parse import urljoin
 
 from citewell.errors import BadInput, NotFound, StoreFull, Unavailable, WorkFailed
-from citewell.models.judge import judge_folder, models_folder, reader_folder
+from citewell.models.entailment import judge_folder, models_folder, reader_folder
 from citewell.settings import Settings
 from citewell.text.urls import Place, is_loopback, is_public, place_of
 from citewell.version import __version__

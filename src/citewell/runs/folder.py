@@ -26,8 +26,8 @@ import msgspec
 from citewell.check.verdict import Draft
 from citewell.errors import BadInput, CitewellError, NotFound, StoreFull, Unavailable, WorkFailed
 from citewell.runs.events import RunEvent
+from citewell.runs.reports import ChatTranscript, PruneSummary, TranscriptList
 from citewell.runs.run import RunResult
-from citewell.runs.summaries import ChatTranscript, PruneSummary, TranscriptList
 from citewell.runs.trace import (
     ALL_FILES,
     MARKER,

@@ -18,15 +18,8 @@ from citewell.errors import CitewellError, Conflict, WorkFailed
 from citewell.runs.events import LOG_SCHEMA, READABLE_SCHEMAS, Entry, RunEvent, RunFinished, RunStarted, finished_event
 from citewell.runs.folder import TRACES, read_trace
 from citewell.runs.journal import digest
+from citewell.runs.reports import AnswerChange, Change, CitationChange, CostChange, EvidenceChange, RunDiff
 from citewell.runs.run import RunMetrics, RunRequest, RunResult, RunSummary
-from citewell.runs.summaries import (
-    AnswerChange,
-    Change,
-    CitationChange,
-    CostChange,
-    EvidenceChange,
-    RunDiff,
-)
 from citewell.search.pack import ResearchPack
 from citewell.version import __version__
 

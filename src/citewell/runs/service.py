@@ -58,16 +58,9 @@ from citewell.runs.records import (
     stored_result,
     summary_of,
 )
+from citewell.runs.reports import ControlReport, ExportReport, PruneSummary, ReplayReport, RunDiff, RunList
 from citewell.runs.run import TERMINAL, Control, RunRequest, RunResult, RunStatus, RunSummary
 from citewell.runs.store import RENEW_SECONDS, RunLog, RunMark, RunStore, lease_from, new_token
-from citewell.runs.summaries import (
-    ControlReport,
-    ExportReport,
-    PruneSummary,
-    ReplayReport,
-    RunDiff,
-    RunList,
-)
 from citewell.runs.trace import Manifest, Trace
 from citewell.runs.transfer import export_run, import_run, packed_run, unpacked_run
 from citewell.search.conversation import PriorQuestion

@@ -23,8 +23,8 @@ import msgspec
 from citewell.clock import Clock
 from citewell.errors import Conflict, Held, LeaseLost, NotFound, StoreFull
 from citewell.runs.events import Entry, RunEvent, canonical_json, chained, finished_event, touched, verify_chain
+from citewell.runs.reports import RunList
 from citewell.runs.run import TERMINAL, Control, RunStatus, RunSummary
-from citewell.runs.summaries import RunList
 from citewell.store.database import Session, Sessions, one
 from citewell.store.sqlite import Database, SqliteSessions, load_schema
 

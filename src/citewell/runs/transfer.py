@@ -23,9 +23,9 @@ from citewell.clock import Clock
 from citewell.errors import BadInput, CitewellError, Conflict, Held, NotFound, StoreFull, Unavailable, WorkFailed
 from citewell.runs.events import Entry, finished_event, touched
 from citewell.runs.folder import disk_errors, read_trace, write_file
+from citewell.runs.reports import LeftRun, MigrationReport
 from citewell.runs.run import TERMINAL
 from citewell.runs.store import ResearchTables, RunStore, lease_from, new_token
-from citewell.runs.summaries import LeftRun, MigrationReport
 from citewell.runs.trace import ALL_FILES, MARKER, MAX_TRACE_BYTES, RUN_ID, Trace, trace_from_files
 
 MAX_DIRECTORY_BYTES = 16 * 1024

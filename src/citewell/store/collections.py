@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from citewell.errors import BadInput, WorkFailed
-from citewell.store import fulltext, index_write, read, update
+from citewell.store import bm25_write, fulltext, read, update
 from citewell.store.links import LinkTarget, choose_target, names_of
 from citewell.store.port import FileOutcome, KnownFile, OpenCollection
 from citewell.store.sqlite import fetch_one, fetch_rows
@@ -132,7 +132,7 @@ def write_files(
 ) -> None:
     """Write a batch of files, links resolved and indexes in step."""
     _check_still_there(connection, collection)
-    batch = index_write.open_batch(connection)
+    batch = bm25_write.open_batch(connection)
     names: set[str] = set()
     file_ids: set[int] = set()
     for outcome in outcomes:
@@ -156,7 +156,7 @@ def write_files(
         file_ids.add(file_id)
     resolve_links(connection, collection.id, names, file_ids)
     fulltext.write_batch(connection, batch)
-    index_write.write_batch(connection, batch)
+    bm25_write.write_batch(connection, batch)
 
 
 def finish(
@@ -167,7 +167,7 @@ def finish(
     at: str,
 ) -> None:
     """Forget files that are no longer there; note what rules kept out and when the collection was in step."""
-    batch = index_write.open_batch(connection)
+    batch = bm25_write.open_batch(connection)
     names: set[str] = set()
     for file in gone:
         # Another process may have forgotten it, and its number may be another file's by now.
@@ -177,14 +177,14 @@ def finish(
     resolve_links(connection, collection.id, names, set())
     update.put_exclusions(connection, collection.id, collection.scope, excluded)
     fulltext.write_batch(connection, batch)
-    index_write.write_batch(connection, batch)
-    index_write.tidy(connection)
+    bm25_write.write_batch(connection, batch)
+    bm25_write.tidy(connection)
     connection.execute("UPDATE collections SET last_sync = ? WHERE id = ?", (at, collection.id))
 
 
 def forget(connection: apsw.Connection, keys: Sequence[str]) -> None:
     """Forget documents with their texts and derived data; no word of them stays in the indexes that rank."""
-    batch = index_write.open_batch(connection)
+    batch = bm25_write.open_batch(connection)
     names: dict[int, set[str]] = {}
     for key in keys:
         row = fetch_one(connection, "SELECT file_id, collection_id, id FROM documents WHERE source_key = ?", (key,))
@@ -198,8 +198,8 @@ def forget(connection: apsw.Connection, keys: Sequence[str]) -> None:
     for collection_id, gone in names.items():
         resolve_links(connection, collection_id, gone, set())
     fulltext.write_batch(connection, batch)
-    index_write.write_batch(connection, batch)
-    index_write.forget(connection, batch.gone)
+    bm25_write.write_batch(connection, batch)
+    bm25_write.forget(connection, batch.gone)
 
 
 def drop_empty_collections(connection: apsw.Connection, under: Path | None) -> tuple[str, ...]:

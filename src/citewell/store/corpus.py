@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from citewell.store import fulltext, graph, read
-from citewell.store.index import PostingsIndex, is_complete, read_common, read_state
+from citewell.store.bm25 import PostingsIndex, is_complete, read_common, read_state
 from citewell.store.port import Candidate, Commonness, CorpusMatches, Filters, LexicalQuery, RelatedDocument, TagCount
 from citewell.store.sqlite import Database, connect, fetch_rows, fetch_value, load_schema
 from citewell.text.documents import Attachment, Document, SectionView
@@ -302,10 +302,10 @@ class SqliteCorpus:
         with self.database.read() as connection:
             if is_complete(connection, read_state(connection)):
                 return False
-        from citewell.store import index_write
+        from citewell.store import bm25_write
 
         with self.database.write() as connection:
-            index_write.rebuild(connection)
+            bm25_write.rebuild(connection)
         return True
 
     def languages(self) -> tuple[str, ...]:

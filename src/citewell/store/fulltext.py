@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from citewell.store.index import IndexBatch
+from citewell.store.bm25 import IndexBatch
 from citewell.store.port import Candidate, CorpusMatches, Filters, LexicalQuery, Phrase
 from citewell.store.read import DOCUMENT_COLUMNS, condition, document_from
 from citewell.store.sqlite import fetch_one, fetch_rows

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from citewell.store import fulltext
-from citewell.store.index import IndexBatch
+from citewell.store.bm25 import IndexBatch
 from citewell.store.links import url_name
 from citewell.store.port import (
     Candidate,

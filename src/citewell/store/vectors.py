@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from citewell.store import fulltext
-from citewell.store.index import PostingsIndex
+from citewell.store.bm25 import PostingsIndex
 from citewell.store.port import Candidate, Filters, UnencodedChunk, UnencodedChunks, VectorCoverage
 from citewell.store.read import text_slices
 from citewell.store.sqlite import Database, fetch_one, fetch_rows, fetch_value

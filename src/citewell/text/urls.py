@@ -1,4 +1,4 @@
-"""URLs as names: two spellings of the same page compare equal. Nothing here decides what may be fetched."""
+"""URLs as names: two spellings of the same page compare equal. What may be fetched is decided in `web/guard.py`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from citewell.answer.evidence import NearestPassage, PreparedSynthesis, Truncati
 from citewell.answer.prompt import PROMPT_VERSION
 from citewell.check.verdict import AnswerStatus, CheckedSentence, Doubt, Draft, Opinion, Verification
 from citewell.flows.outside import Outside
-from citewell.models.judge import ClaimPair, Entails
+from citewell.models.entailment import ClaimPair, Entails
 from citewell.models.messages import ChatReply, ChatRequest, Price, Usage, estimate_prompt, estimate_tokens
 from citewell.reports.brief import ReportRecord
 from citewell.reports.writing import REPORT_PROMPT

@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from citewell.store.index import (
+from citewell.store.bm25 import (
     CHUNKS_A_BLOCK,
     POSTINGS_A_BLOCK,
     IndexBatch,

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from citewell.errors import BadInput, Conflict, NotFound
 from citewell.flows.play import FLOWS, begin, egress_of
-from citewell.parts import Parts
 from citewell.runs.records import read_start, stored_result
+from citewell.runs.reports import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
 from citewell.runs.run import RunResult, RunStatus
 from citewell.runs.service import RunService
 from citewell.runs.store import open_runs
-from citewell.runs.summaries import CitedSource, ControlReport, EgressLedger, PruneSummary, RunList, RunView
 from citewell.runs.transfer import move_runs
 from citewell.search.query import RunProfile, Surface
+from citewell.wiring import Parts
 
 if TYPE_CHECKING:
     from citewell.export.formats import Exportable, ExportedFile, ExportForm
-    from citewell.runs.summaries import MigrationReport
+    from citewell.runs.reports import MigrationReport
 
 
 class Runs(RunService):

@@ -27,8 +27,8 @@ from citewell.notes.task import ATTEMPTS_A_TOPIC
 from citewell.readers.importers.entries import ImportedDocument
 from citewell.readers.pages import PageBytes, PageDocument
 from citewell.readers.process_pool import WarmReaders
+from citewell.runs.reports import EgressPreview, PreviewedProvider
 from citewell.runs.run import RunRequest
-from citewell.runs.summaries import EgressPreview, PreviewedProvider
 from citewell.search.conversation import prompt_of
 from citewell.search.pack import PackBuilder, ResearchPack
 from citewell.search.plan import first_queries, intents_of, plan_question

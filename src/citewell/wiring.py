@@ -24,22 +24,20 @@ from citewell.store.corpus import SqliteCorpus
 from citewell.text.secrets import MASK, Masker
 
 if TYPE_CHECKING:
-    from citewell.flows.pages import WebAccess
+    from citewell.flows.kept_pages import WebAccess
     from citewell.flows.play import Flow
     from citewell.models.embeddings import Embedder, OpenEmbedder
-    from citewell.models.judge import AnswerSpans, Entailment
+    from citewell.models.entailment import AnswerSpans, Entailment
     from citewell.notes.vault import NoteVault, RunNotes
     from citewell.policy import ActionClass, Approve
     from citewell.runs.execute import Perform
     from citewell.runs.run import RunRequest
     from citewell.runs.store import ResearchTables, RunStore
-    from citewell.search.lanes import SemanticLane
     from citewell.search.query import RunProfile, Surface
     from citewell.search.views import DocumentViews
     from citewell.store.port import CorpusStore
     from citewell.text.documents import DocumentView
     from citewell.text.redaction import Redactor
-    from citewell.text.secrets import Masker
     from citewell.web.guard import Resolve
 
 
@@ -151,7 +149,7 @@ class Parts:
     @cached_property
     def web(self) -> WebAccess:
         """The web: what may be fetched, who searches it, where its pages are kept. Nothing opens before it is asked."""
-        from citewell.flows.pages import WebAccess
+        from citewell.flows.kept_pages import WebAccess
 
         return WebAccess(self.settings, self.clock, lambda: self.store, SqliteCorpus, self._resolve)
 
@@ -169,7 +167,7 @@ class Parts:
         """A model under the ceiling for all calls of a day, where one is set."""
         if not self.settings.max_cost_usd_day:
             return model
-        from citewell.runs.budget import DayLimited, DaySpending
+        from citewell.runs.day_spending import DayLimited, DaySpending
 
         limit = self.settings.max_cost_usd_day
         return DayLimited(model, lambda: DaySpending(self.run_store.sessions), limit, self.clock)
@@ -219,14 +217,14 @@ class Parts:
     @cached_property
     def judge(self) -> Entailment | None:
         """The model that judges whether quotes entail sentences, where one is set; opened when it is first asked."""
-        from citewell.models.judge import open_judge
+        from citewell.models.entailment import open_judge
 
         return open_judge(self.settings)
 
     @cached_property
     def reader(self) -> AnswerSpans | None:
         """The model that finds answers in passages, where one is set; opened when it is first asked."""
-        from citewell.models.judge import open_reader
+        from citewell.models.entailment import open_reader
 
         return open_reader(self.settings)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.ask import Ask, check_between, checked_topic
 from citewell.errors import NotFound
-from citewell.parts import Parts
 from citewell.search.lanes import EncodeProgress, EncodeReport, SemanticUse, encode_corpus
 from citewell.search.lookup import DocumentEntries, DocumentList, RelatedResult, Searcher, SearchMode, SearchResult
 from citewell.search.query import check_question
@@ -27,6 +26,7 @@ from citewell.store.port import (
 )
 from citewell.text.canonical import canonicalize
 from citewell.text.documents import ContentMode, SourceType
+from citewell.wiring import Parts
 
 if TYPE_CHECKING:
     from citewell.backup import AcceptSettings, BackupReport, RestoreReport
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from citewell.search.topics import TopicBrief
     from citewell.search.views import DocumentViews
     from citewell.store.port import SummaryProgress, SummaryReport
+
 
 Place = str | Path
 
@@ -96,7 +97,7 @@ class Corpus:
     ) -> Iterator[SummaryProgress | SummaryReport]:
         """Store summaries of these documents, without keys of all that lack one; it goes on where it stopped."""
         from citewell.flows.summaries import SummaryModel, check_ceiling, summarize_documents
-        from citewell.limits import model_use
+        from citewell.model_choice import model_use
 
         for key in keys:
             if self._parts.store.find(key) is None:
