@@ -68,7 +68,7 @@ _PLACES = {
     "notes.task": ("NoteResult",),
     "runs.events": ("RunEvent",),
     "runs.run": ("RunResult", "RunSummary"),
-    "runs.summaries": ("CitedSource", "ReplayReport", "RunDiff", "RunList", "RunView"),
+    "runs.reports": ("CitedSource", "ReplayReport", "RunDiff", "RunList", "RunView"),
     "schemas": ("json_schema",),
     "search.entities": ("EntityMap",),
     "search.lanes": ("EncodeProgress", "EncodeReport"),

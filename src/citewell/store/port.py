@@ -1,6 +1,6 @@
 """The corpus port: everything the engine asks of the store that keeps the corpus.
 
-A store that fits `CorpusStore` and passes `tests/conformance` can stand in for SQLite; only `parts.py` knows which is
+A store that fits `CorpusStore` and passes `tests/conformance` can stand in for SQLite; only `wiring.py` knows which is
 there. Who needs less asks for a slice of it: deciding code reads through `CorpusReader` and can write nothing.
 
 Paths of the disk are absolute and resolved, as text. Offsets count code points of the canonical text. Every call sees
