@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
+from answerability import AnswerabilityRow, PosedQuestion, measure_answerability, questions_of
 
-from citewell import BadInput, Settings, json_schema
-from citewell.cli.main import run
-from citewell.evals.bench import AnswerabilityRow, PosedQuestion, auroc, measure_answerability, questions_of
+from citewell import BadInput, Settings
+from citewell.evals.bench import auroc
 
 
 def collection(folder: Path, facts: dict[str, str], queries: dict[str, str], impossible: str = "") -> Path:
@@ -56,30 +55,16 @@ def test_foreign_questions_are_told_from_a_collections_own(tmp_path: Path) -> No
     assert (own["all"].corpus, own["all"].answerable, own["all"].unanswerable) == ("boats", 2, 1)
 
 
-def test_the_program_reports_it_by_its_schema_and_as_a_table(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_questions_that_a_collection_names_apart_count_too(tmp_path: Path) -> None:
     boats = collection(
         tmp_path / "boats",
         {"ferry": "The ferry Skua was built in Leith in 1931."},
         {"ferry": "When was the ferry Skua built?"},
     )
     (boats / "unanswerable.jsonl").write_text('{"_id": "u1", "text": "Who was the king of Bhutan?"}\n', "utf-8")
-    arguments = ["--data-dir", str(tmp_path / "data"), "bench", str(boats), "--answerability"]
-    assert run([*arguments, "--json"]) == 0
-    printed = json.loads(capfdbinary.readouterr().out)
-    jsonschema.validate(printed, json_schema("bench"))
-    assert printed["answerability"][0] == {
-        "corpus": "boats",
-        "questions": "boats",
-        "half": "all",
-        "auroc": 1.0,
-        "answerable": 1,
-        "unanswerable": 1,
-    }
-    assert run(arguments) == 0
-    assert b"AUROC" in capfdbinary.readouterr().out
-    assert run([*arguments, "--peers"]) == 2
+    measured = measure_answerability([boats], Settings(data_dir=tmp_path / "data"))
+    first = next(row for row in measured if isinstance(row, AnswerabilityRow))
+    assert first == AnswerabilityRow("boats", "boats", "all", 1.0, 1, 1)
 
 
 def test_a_single_collection_without_such_questions_is_refused_with_the_way_on(tmp_path: Path) -> None:

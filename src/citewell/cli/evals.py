@@ -17,12 +17,10 @@ from citewell.cli.options import Command, json_option
 from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError
 from citewell.evals.bench import (
-    AnswerabilityRow,
     BenchProgress,
     BenchReport,
     BenchRow,
     find_collections,
-    run_answerability,
     run_bench,
 )
 from citewell.evals.results import (
@@ -441,9 +439,6 @@ _COLUMNS = (
 )
 
 
-_TOLD_APART = ("collection", "questions of", "drawn from", "AUROC", "answerable", "unanswerable")
-
-
 @click.command(short_help="Measure search on test collections.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
@@ -453,7 +448,6 @@ _TOLD_APART = ("collection", "questions of", "drawn from", "AUROC", "answerable"
 )
 @click.option("--peers", is_flag=True, help="Measure other engines in the same run: bm25s, SQLite FTS5, tantivy.")
 @click.option("--max-queries", type=click.IntRange(1), help="At most so many queries of a collection, evenly drawn.")
-@click.option("--answerability", is_flag=True, help="Measure how well what a collection answers is told from the rest.")
 @json_option
 @click.pass_context
 def bench(
@@ -462,7 +456,6 @@ def bench(
     mode: SearchMode | None,
     peers: bool,
     max_queries: int | None,
-    answerability: bool,
     as_json: bool,
 ) -> None:
     """Index test collections in a temporary folder, ask every judged query, and report quality and latency.
@@ -470,28 +463,17 @@ def bench(
     DIR is one collection in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv) or a folder of them. Your own
     corpus is not touched.
 
-    With --answerability, questions a collection cannot answer are asked as well: those it names itself
-    (qrels/unanswerable.tsv or unanswerable.jsonl) and, in a folder of collections, those of every other. AUROC is how
-    often a question that is answered gets the higher estimate; 0.5 is chance.
-
     \b
     Examples:
       citewell bench collections/scifact
       citewell bench collections --peers
       citewell bench collections --mode lexical --json
-      citewell bench collections --answerability --max-queries 60
     """
-    if answerability and (mode or peers):
-        raise BadInput("--answerability measures estimates, not lanes.", fix="Leave out --mode and --peers.")
     folders = find_collections(folder)
     settings = load_settings(ctx.find_root().obj)
     report = BenchReport(())
     with _bench_bar() as show:
-        for event in (
-            run_answerability(folders, settings, max_queries)
-            if answerability
-            else run_bench(folders, settings, mode=mode, with_peers=peers, max_queries=max_queries)
-        ):
+        for event in run_bench(folders, settings, mode=mode, with_peers=peers, max_queries=max_queries):
             if isinstance(event, BenchReport):
                 report = event
             else:
@@ -502,14 +484,8 @@ def bench(
         note(f"{peer.system} is not installed and was not measured: {peer.fix}")
     if as_json:
         print_json(report)
-    elif answerability:
-        print_table(_TOLD_APART, (_told_apart(row) for row in report.answerability))
     else:
         print_table(_COLUMNS, (_cells(row) for row in report.collections))
-
-
-def _told_apart(row: AnswerabilityRow) -> tuple[str, ...]:
-    return (row.corpus, row.questions, row.half, f"{row.auroc:.3f}", str(row.answerable), str(row.unanswerable))
 
 
 def _cells(row: BenchRow) -> tuple[str, ...]:
