@@ -264,7 +264,7 @@ class Corpus:
         related_limit: int | None = None,
         filters: Filters | None = None,
     ) -> TopicBrief:
-        """How a topic hangs together in the corpus: documents, tags, entities, and what connects them."""
+        """How a topic is connected in the corpus: documents, tags, entities, and what connects them."""
         from citewell.search import topic_brief as briefs
 
         seeds = briefs.SEED_LIMIT if seed_limit is None else seed_limit

@@ -155,7 +155,7 @@ class Citewell(Parts):
         `history` holds the earlier questions of a conversation, oldest first (texts, or `{"id": …, "question": …}`),
         `pinned` the keys of documents that must be among the evidence. `surface` is what the record says of who asked.
         `conversation_id` is recorded; without a `history` the run goes on with what was asked in that conversation.
-        The run outlives whoever asks. An `Ask` (`citewell.ask`) holds the same as one value.
+        The run outlives anyone who asks. An `Ask` (`citewell.ask`) holds the same as one value.
         """
         ask = asked(question, options)
         if ask.timeout is not None and not 0 < ask.timeout < 86_400:
@@ -612,7 +612,7 @@ class Citewell(Parts):
             try:
                 load_client(check_model(model, self.settings).provider.protocol)
             except CitewellError:
-                continue  # whoever asks it is told
+                continue  # anyone who asks it is told
         if self.semantic_use() != "off":
             try:
                 self.semantic_lane()

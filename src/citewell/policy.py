@@ -31,7 +31,7 @@ _SAID: dict[ActionClass, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What is about to be done, for whoever is asked: its class, its risk, and what exactly."""
+    """What is about to be done, for anyone who is asked: its class, its risk, and what exactly."""
 
     action: ActionClass
     what: str

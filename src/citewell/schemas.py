@@ -130,7 +130,7 @@ SCHEMA_NAMES: tuple[str, ...] = tuple(sorted((*SCHEMA_TYPES, *REPORT_SCHEMAS)))
 
 
 def _report_schema(name: str) -> dict[str, Any]:
-    # Not imported above: whoever looks at another schema need not wait for it.
+    # Not imported above: anyone who looks at another schema need not wait for it.
     from citewell.reports.model import ResearchBrief, ResearchRun, ResearchRunList
 
     if name == "brief":

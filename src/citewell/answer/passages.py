@@ -22,7 +22,7 @@ from citewell.text.canonical import UNSEEN, folded_text
 from citewell.text.sentences import properties_of, sentences
 from citewell.text.words import index_terms
 
-# Instructions hidden in sources: text that addresses whoever reads it by machine is never an answer.
+# Instructions hidden in sources: text that addresses anyone who reads it by machine is never an answer.
 #
 # A guard for the extractive answer only. It knows the usual wordings in English and will miss new ones; that nothing in
 # a source can start an action rests on the engine having no such action, not on this list.

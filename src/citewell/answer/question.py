@@ -314,7 +314,7 @@ def value_strength(asked: QuestionPart, text: str, given: QuestionValues, spelli
 
 
 def _name_strength(asked: QuestionPart, text: str, given: QuestionValues, spelling: WordCase) -> float:
-    """A new name counts fully; for the name *of* something it has to stand beside the word for that thing.
+    """A new name counts fully; for the name *of* something it has to are beside the word for that thing.
 
     What something is called may also be a common word, in brackets or quotation marks.
     """

@@ -1,6 +1,6 @@
 """A run's log as events of a stream. Pure: the same log gives the same events with the same ids, in any process.
 
-An entry becomes no event, one or several; each has an id of its own, so that whoever comes back with the last one he
+An entry becomes no event, one or several; each has an id of its own, so that anyone who comes back with the last one he
 saw gets what follows and nothing twice:
 
     entry 32 (run_finished)  ->  32000 answer, 32001 citation, 32002 citation, 32003 verification
@@ -54,7 +54,7 @@ _PHASES: dict[str, Phase] = {
     "verify": "finalizing",
     "persist_trace": "finalizing",
 }
-# Entries that say nothing to whoever watches; some are large and are not looked into.
+# Entries that say nothing to anyone who watches; some are large and are not looked into.
 _SILENT = frozenset({"action_intended", "action_abandoned", "run_interrupted"})
 
 

@@ -1,7 +1,7 @@
 """Evidence for a question, an answer from given evidence, and why a search came to what it came to.
 
 A pack that a client sends is a list of places: its rows are read anew by key and hash, so what it says they say counts
-for nothing. An answer from a pack belongs to the request: whoever leaves its stream stops it, and the model with it.
+for nothing. An answer from a pack belongs to the request: anyone who leaves its stream stops it, and the model with it.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ async def _synthesize(call: OperationCall) -> Response:
     run_id = ""
 
     def on_end() -> None:
-        """Whoever read it is gone, or has all of it: the model is not kept writing."""
+        """Anyone who read it is gone, or has all of it: the model is not kept writing."""
         state.syntheses -= 1
         if run_id:
             _stop(call, run_id)

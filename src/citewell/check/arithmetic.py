@@ -382,7 +382,7 @@ def _duration(one: Quantity, said: str, quoted: str, told: Sequence[Operand]) ->
     first, last = stretches[0].first, stretches[0].last
     sum_of = f"{quoted[last.start : last.end].rstrip('.')} − {quoted[first.start : first.end].rstrip('.')}"
     if one.unit == "year" and first.year and last.year:
-        # Whoever counts the years at both ends has one more.
+        # Anyone who counts the years at both ends has one more.
         usual, also = last.year - first.year, last.year - first.year + 1
     elif one.unit in _DAYS and (days := _days_between(first, last)) is not None and days % _DAYS[one.unit] == 0:
         usual, also = days // _DAYS[one.unit], days // _DAYS[one.unit] + 1

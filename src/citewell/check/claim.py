@@ -319,7 +319,7 @@ def _folded(cell: str) -> str:
     return folded_text(readable(cell.strip()))
 
 
-# What a text shows and does not state: struck out, unticked, commented out, asked, or taken back right after. Pure.
+# What a text shows and does not state: struck out, unticked, commented out, asked, or removed right after. Pure.
 #
 # Example:
 #     claim:   The boiler was replaced.

@@ -439,7 +439,7 @@ def _is_turned(alignment: ClaimAlignment, at: int, on: int | None) -> bool:
 
 
 def _shares_neighbour(alignment: ClaimAlignment, at: int, place: int) -> bool:
-    """Whether a word of meaning beside the one in the claim stands beside the other in the sentence."""
+    """Whether a word of meaning beside the one in the claim is beside the other in the sentence."""
     near = alignment.sentence.tokens[max(0, place - 3) : place + 4]
     stems = frozenset(token.stem for token in near)
     content = [n for n, token in enumerate(alignment.claim.tokens) if token.is_content]

@@ -151,7 +151,7 @@ def _finds_nothing(sentence: DraftSentence) -> bool:
 
 
 def standing_gate(draft: Draft, judged: Sequence[tuple[CheckedSentence, tuple[Quote, ...]]]) -> Gate:
-    """An answer may be shown though nothing of it is proven; not where every sentence is taken back or cites orders."""
+    """An answer may be shown though nothing of it is proven; not where every sentence is removed or cites orders."""
     claims = [(one, quotes) for one, quotes in judged if one.kind == "claim" and one.verdict != "not_a_claim"]
     cites = any(sentence.quotes for sentence in draft.sentences)
     fallen = all(one.verdict == "contradicted" or not quotes for one, quotes in claims)
@@ -357,7 +357,7 @@ def _judged(
     if sentence.kind != "claim":
         return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
-    # What gives orders to whoever reads it states nothing, however exactly it is quoted.
+    # What gives orders to anyone who reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     # What a source orders to be said rests on nothing.
     if by_model and any(is_ordered(sentence.text, source.text) for source in prepared.sources):

@@ -44,7 +44,7 @@ _COMMANDS = {
     "runs": ("runs:runs", "Recorded runs: show, resume, replay, compare."),
     "get": ("find:get", "Read documents."),
     "related": ("find:related", "What a document is linked with."),
-    "topics": ("find:topics", "How a topic hangs together."),
+    "topics": ("find:topics", "How a topic is connected."),
     "entities": ("find:entities", "What a name means, and where it is mentioned."),
     "embed": ("library:embed", "Prepare search by meaning."),
     "summarize": ("library:summarize", "Make summaries of documents."),

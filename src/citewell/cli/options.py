@@ -79,7 +79,7 @@ def engine(context: click.Context, surface: Surface = "cli") -> Iterator[Citewel
     data_dir: Path | None = context.find_root().obj
     opened = Citewell(data_dir, surface=surface)
     _log_to_stderr(opened.settings.log_level)
-    # A server and an agent's tool have nobody in front of them, whoever started them.
+    # A server and an agent's tool have nobody in front of them, anyone who started them.
     if context.info_name not in ("serve", "mcp"):
         opened.approve = asked_on_terminal()
     try:

@@ -156,7 +156,7 @@ def _refuse_no_ops(ctx: click.Context, *, retrieval_only: bool) -> None:
 
 
 def _print_why(result: RunResult) -> None:
-    """The rows of evidence of a run, each with why it won."""
+    """The rows of evidence of a run, each with why it is shown."""
     rows = result.pack.evidence if result.pack else ()
     print_text()
     print_text("The evidence, and why each row won:" if rows else "There is no evidence to explain.")

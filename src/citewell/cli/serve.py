@@ -39,7 +39,7 @@ DEFAULT_PORT = 8477
 def serve(ctx: click.Context, host: str, port: int, token_file: Path | None, names: tuple[str, ...]) -> int:
     """Serve the page, REST and event streams (docs/api.md), and agents at /mcp (docs/mcp.md).
 
-    The first line printed is the address: open it in a browser. Runs belong to the server: whoever started one may
+    The first line printed is the address: open it in a browser. Runs belong to the server: anyone who started one may
     leave. Ctrl-C interrupts them, resumably.
 
     \b

@@ -241,7 +241,7 @@ def _case(one: _RunRecord, review: Review, name: str, **planning: Any) -> EvalCa
 
 
 def _not_carried(filters: Filters) -> Iterator[str]:
-    """Limits of a run that a case cannot have: whoever reviews it should know."""
+    """Limits of a run that a case cannot have: anyone who reviews it should know."""
     held = {
         "only": filters.only,
         "since": filters.since,

@@ -293,7 +293,7 @@ def _keep(web: Sources, name: str, page: PageFacts) -> None:
         why = f"{COPY} {same.source_key}"
         web.left_out.append(LeftOut(page.final_url, why))
     if why:
-        # What a page says to programs is not repeated to whoever reads the result.
+        # What a page says to programs is not repeated to anyone who reads the result.
         web.turn_away(page.final_url, why if why.startswith(COPY) else why.partition(":")[0])
     if not why or why.startswith(COPY):
         web.read[name] = same or page

@@ -1,6 +1,6 @@
 """Summaries made on request: of each document and its chunks, by their own sentences or by a model.
 
-Every document is stored as soon as it is done, so whoever is stopped goes on where they were. A model is asked only
+Every document is stored as soon as it is done, so anyone who is stopped goes on where they were. A model is asked only
 where the ceiling has room for the whole call, as in a run (`flows/state.py`); what it writes is kept as a summary
 and nowhere else. It does not check what a model writes: a summary proves nothing, and nothing may cite it.
 """

@@ -1,1 +1,1 @@
-"""Citewell for agents, over the Model Context Protocol: the same Engine, the same documents as `--json` prints."""
+"""Citewell for agents, over the Model Context Protocol: the same façade, the same documents as `--json` prints."""

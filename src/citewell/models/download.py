@@ -417,7 +417,7 @@ def _disk_errors() -> Iterator[None]:
 # Only https, on its own port, and only public addresses: every address of a name is checked, and the one that was
 # checked is dialled. An address that the user configured may be anywhere, and http where it is this machine. Redirects
 # are followed by hand, each under the same rules, five at most. No proxy is used, no credential sent, nothing unpacked.
-# There is a limit of bytes and one of time for the whole exchange. Blocked, closed and unknown look alike to whoever
+# There is a limit of bytes and one of time for the whole exchange. Blocked, closed and unknown look alike to anyone who
 # asks.
 #
 # It does not protect against a host that serves a bad model: that is what hashes are for.

@@ -95,7 +95,7 @@ class Endless(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReplyPiece:
-    """What one event of a reply says, whoever the provider is."""
+    """What one event of a reply says, anyone who the provider is."""
 
     text: str = ""
     thought: str = ""

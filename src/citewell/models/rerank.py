@@ -21,7 +21,7 @@ from citewell.store.port import Commonness
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One named adjustment of a row's score: why it won, or why it did not."""
+    """One named adjustment of a row's score: why it is shown, or why it did not."""
 
     name: str
     value: float

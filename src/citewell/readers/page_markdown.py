@@ -42,7 +42,7 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"[^\s=>/]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?")
 _RAW_END = {name: re.compile(rf"</{name}", re.IGNORECASE) for name in ("script", "style")}
 
-# Characters no XML tree may hold. The parser lets them in, and whoever then moves text about in the tree fails.
+# Characters no XML tree may hold. The parser lets them in, and anyone who then moves text about in the tree fails.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 # What is never read as text: programs, forms, and what stands in for pictures and players that are not shown.

@@ -3,7 +3,7 @@
 Each process has limits of memory and processor time; what takes too long on the wall clock, or brings its reader down,
 is tried once more alone and then given up. The limits protect this machine from what is read, not its secrets from the
 reader: a reader runs with the user's own rights. `ReaderProcesses` reads many things in order, `WarmReaders` one at a
-time for whoever asks, and keeps its processes.
+time for anyone who asks, and keeps its processes.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class WarmReaders(Generic[_Task, _Read]):
                 self._free.append(_start(self._work))
 
     def close(self) -> None:
-        """End every reader; one that is reading is ended too, and whoever waits for it is told."""
+        """End every reader; one that is reading is ended too, and anyone who waits for it is told."""
         with self._lock:
             self._is_closed = True
             free, self._free = self._free, []

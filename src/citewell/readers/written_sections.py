@@ -5,7 +5,7 @@
     I doubt this: see the minutes of 1894.                       <- the user's: no line of the signature
     <!-- citewell:research run=… date=2026-11-16 pad=2 lines=…hashes of every written line… -->
 
-A line is known by two hashes: of exactly what was written, for whoever replaces it (`notes/section.py`), and of its
+A line is known by two hashes: of exactly what was written, for anyone who replaces it (`notes/section.py`), and of its
 words alone, for the index: a formatter that changes bullets or spaces does not turn our text into the user's. A line
 of which the user changed a word is the user's. A section copied without its signature is not recognised.
 """

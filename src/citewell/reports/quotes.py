@@ -217,7 +217,7 @@ _OWN = 0.45
 # A further passage beside an answer must come this near to the best.
 _NEAR_BEST = 0.6
 _PROSE = ("sentence", "item", "row")
-# Words that what stands beside an answer must share with the question.
+# Words that what is beside an answer must share with the question.
 _SHARED = 2
 # How many of the question's words an answer to the whole must have beside sections of documents.
 _NEARLY_ALL = 0.75

@@ -1,6 +1,6 @@
 """Executing a run: performs the calls that are open, puts everything on record, and hands in what came of them.
 
-Watching is apart from it (`RunPoller`): one reader of the run store per process tells whoever cares of changes.
+Watching is apart from it (`RunPoller`): one reader of the run store per process tells anyone who cares of changes.
 
 All waiting is here. What the flow newly wants is started, what it no longer waits for is let go of. An intent is on
 record before its call begins, and its outcome after it; a control or a deadline can end the waiting at any moment. The
@@ -207,7 +207,7 @@ def _tell(entries: Sequence[Entry]) -> None:
 class RunExecutor:
     """The thread that executes this process's runs, with an event loop of its own, and the threads of blocking work.
 
-    Runs outlive their callers: whoever starts one may leave, and no caller's event loop ever waits for a run's work.
+    Runs outlive their callers: anyone who starts one may leave, and no caller's event loop ever waits for a run's work.
     """
 
     def __init__(self) -> None:
@@ -335,7 +335,7 @@ class RunPoller:
                 stored = [run_id for run_id, watchers in self._watchers.items() if all(one[1] for one in watchers)]
             # Not before there is a run to ask about: a store is made when it is first opened.
             if stored and self._listen is not None:
-                # One that cannot be opened is asked, as whoever watches will hear.
+                # One that cannot be opened is asked, as anyone who watches will hear.
                 with suppress(Exception):
                     self._stop_listening = self._listen(self.look)
                     self._listen = None

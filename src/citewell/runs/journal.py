@@ -141,7 +141,7 @@ class Task(Generic[T]):
 
 
 class Run:
-    """One run, as its flow sees it and as whoever executes or replays it does."""
+    """One run, as its flow sees it and as anyone who executes or replays it does."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ class Run:
     def is_over(self) -> bool:
         return self.stop_reason is not None
 
-    # What whoever executes or replays it calls
+    # What anyone who executes or replays it calls
 
     def start(self, flow: Coroutine[Any, Any, None]) -> None:
         """Begin the flow, and play back what is on record of it; the time of the run goes on where the record ends."""

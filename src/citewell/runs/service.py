@@ -166,7 +166,7 @@ class RunService:
     # Executing
 
     def start(self, request: RunRequest, *, traced: bool = True, run_id: str | None = None) -> str:
-        """Hand a new run to this process and return its id; it goes on whoever watches. Busy where there is no room.
+        """Hand a new run to this process and return its id; it goes on anyone who watches. Busy where there is no room.
 
         An id is given where it follows from the request; Conflict where there is a run of it already.
         """
@@ -322,7 +322,7 @@ class RunService:
             return  # it waits for a lock: once this process ends, the run is shown as interrupted
 
     def interrupt_all(self, seconds: float = _CLOSE_SECONDS) -> None:
-        """Interrupt what is executed here, resumably, and take no more; whoever watches is told. At most so long."""
+        """Interrupt what is executed here, resumably, and take no more; anyone who watches is told. At most so long."""
         with self._lock:
             self._is_closed = True
             waiting, self._queue = list(self._queue), deque()
@@ -374,7 +374,7 @@ class RunService:
             message = f"Run {execution.run_id} was interrupted."
             fix = f"Go on with 'citewell runs resume {execution.run_id}'."
             execution.result.set_exception(Interrupted(message, fix=fix, run_id=execution.run_id))
-        except Exception as error:  # noqa: BLE001  the boundary of a run: whoever waits for it is told
+        except Exception as error:  # noqa: BLE001  the boundary of a run: anyone who waits for it is told
             if isinstance(error, CitewellError) and not isinstance(error, LeaseLost):
                 with self._lock:
                     _keep(self._failures, execution.run_id, error)

@@ -113,7 +113,7 @@ class RunStore(ABC):
     def create(
         self, summary: RunSummary, opening: Entry, token: str | None = None, lease_until: str | None = None
     ) -> None:
-        """A new run with the first entry of its log, executed by whoever holds the token, or by nobody yet."""
+        """A new run with the first entry of its log, executed by anyone who holds the token, or by nobody yet."""
         events = chained(summary.run_id, None, [opening], summary.created_at)
         self.put_record(summary, events, token, self._lease(lease_until))
 
@@ -271,7 +271,7 @@ class RunStore(ABC):
             f" FROM runs WHERE run_id IN ({self._sql.elements})"
         )
         asked_for = (listed(run_ids),)
-        # Whoever asks for marks asks again soon, and has others to look after meanwhile.
+        # Anyone who asks for marks asks again soon, and has others to look after meanwhile.
         rows = self.sessions.read(lambda session: session.rows(sql, asked_for), waits=False)
         now, marks = self._now(), dict[str, RunMark]()
         for run_id, status, owner, lease, last, asked in rows:
@@ -306,7 +306,7 @@ class RunStore(ABC):
         return events
 
     def request(self, run_id: str, control: Control, at: str) -> None:
-        """Ask something of a run, whoever executes it."""
+        """Ask something of a run, anyone who executes it."""
 
         def work(session: Session) -> None:
             # Locked, so that of two that ask at once the one with the lower number is also the first to be seen.
@@ -474,7 +474,7 @@ def _event(row: Sequence[Any]) -> RunEvent:
 
 
 class RunLog:
-    """The log of one run while it is executed: in a store under the token of whoever executes it, or in memory.
+    """The log of one run while it is executed: in a store under the token of anyone who executes it, or in memory.
 
     In memory from the beginning where the run leaves no trace, and from then on where the disk is full, so that the
     person still gets the answer.

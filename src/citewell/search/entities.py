@@ -320,7 +320,7 @@ def _count(register: _Register, source_key: str, mention: Mention, vouched: froz
     gathered.spellings[name] += 1
     gathered.mentions[source_key] += 1
     if mention.kind:
-        # What a name says of itself (Burra Hill) weighs more than what stands beside it.
+        # What a name says of itself (Burra Hill) weighs more than what is beside it.
         gathered.kinds[mention.kind] += 3 if kind_of_spelling(name.split()) == mention.kind else 1
 
 

@@ -359,7 +359,7 @@ PROJECT = Family(
 
 _US = r"(?:i|we|you|one|they|people)"
 _TAKE = r"(?:use|choose|pick|buy|get|take|try|select|prefer|recommend|install|order|go\s+(?:with|for)|settle\s+on)"
-# Whoever took it: "which laptop did the author buy", "what brand does Steph use".
+# Anyone who took it: "which laptop did the author buy", "what brand does Steph use".
 _WHO_SELECTS = rf"(?:{_US}|(?:the|my|our|his|her|their)\s+\w+|(?-i:[A-Z])[\w.'’-]+(?:\s+(?-i:[A-Z])[\w.'’-]+)?)"
 _TAKES = r"(?:use|choose|pick|buy|take|prefer|recommend|order|apply|wear|rely\s+on|go\s+(?:with|for)|settle\s+on)"
 _FITS = r"(?:good|best|suitable|right|suited|recommended|appropriate|ideal|meant|fit)"

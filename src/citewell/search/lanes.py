@@ -230,7 +230,7 @@ def rank(
     ranked = store.rank(query, filters, max(limit, CANDIDATES))
     looked = _look(store, query, ranked[:CANDIDATES], text, reranker or _SHIPPED)
     found = [_found(candidate, looked[at] if at < len(looked) else ()) for at, candidate in enumerate(ranked)]
-    # Whoever was not looked at stays behind those who were.
+    # Anyone who was not looked at stays behind those who were.
     head = sorted(found[: len(looked)], key=lambda row: (-row.score, row.candidate.document.source_key))
     return (head + found[len(looked) :])[:limit]
 

@@ -108,7 +108,7 @@ def _statements(named: NamedDocument) -> Iterator[str]:
             yield statement
 
 
-# Topics and entities: what the corpus speaks of, how it hangs together, and where each name stands.
+# Topics and entities: what the corpus speaks of, how it is connected, and where each name stands.
 
 
 NodeKind = Literal["document", "tag", "entity"]
@@ -180,7 +180,7 @@ class TopicBrief:
 
 @dataclass(frozen=True, slots=True)
 class TopicMap:
-    """What of a brief shows how a topic hangs together: without its summary and its list of names."""
+    """What of a brief shows how a topic is connected: without its summary and its list of names."""
 
     topic: str
     pivots: tuple[Pivot, ...]
@@ -189,7 +189,7 @@ class TopicMap:
 
 
 MAX_NODES, MAX_EDGES, MAX_ENTITIES, MAX_PIVOTS = 40, 80, 20, 8
-# What says the most about how things hang together stays when there are too many edges.
+# What says the most about how things are connected stays when there are too many edges.
 _STRENGTH: dict[TopicRelationship, int] = {
     "same_entity": 5,
     "quotes": 5,

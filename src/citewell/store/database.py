@@ -1,7 +1,7 @@
 """What a store asks of its database, whichever it is: work done in one transaction, statements with `?` for values.
 
 A connection can be lost when a transaction has been committed and the word of it has not come back. Then the work is
-done again, and whoever wrote it looks first (`is_repeated`) whether the former time came through.
+done again, and anyone who wrote it looks first (`is_repeated`) whether the former time came through.
 """
 
 from __future__ import annotations

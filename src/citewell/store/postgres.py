@@ -56,7 +56,7 @@ _PASSING = {"57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01"}
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 
-# The pool tells of every attempt to connect; whoever asks for a connection is told instead.
+# The pool tells of every attempt to connect; anyone who asks for a connection is told instead.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
@@ -273,7 +273,7 @@ def _prepare(connection: _Connection, scripts: tuple[str, ...]) -> None:
         raise StoreUnusable(f"The database stores text as {encoding}, which cannot hold every text.", fix=fix)
     if _version(connection, len(scripts)) == len(scripts):
         return
-    # Whoever comes second waits here, and finds the work done. The lock goes with the connection. It is taken before
+    # Anyone who comes second waits here, and finds the work done. The lock goes with the connection. It is taken before
     # the transaction begins: one that waited for it in the middle would not see what the other one has made.
     connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
     with connection.transaction():

@@ -61,7 +61,7 @@ class Database:
         self.schema = schema
         # The state this thread reads inside of `read()`.
         self._local = threading.local()
-        # Whoever wants more readers than there are waits. Not one for each thread: threads of a server come and go.
+        # Anyone who wants more readers than there are waits. Not one for each thread: threads of a server come and go.
         self._readers = threading.BoundedSemaphore(MAX_READERS)
         self._idle: list[apsw.Connection] = []
         self._opened: list[apsw.Connection] = []
@@ -391,7 +391,7 @@ _Things = dict[tuple[str, str], str]
 def _schema_of(connection: apsw.Connection) -> _Things:
     """The schema of a database, without what SQLite keeps for itself to plan queries by.
 
-    SQLite obeys the statement, whatever kind and name stand beside it: two of one name are one that differs.
+    SQLite obeys the statement, whatever kind and name are beside it: two of one name are one that differs.
     """
     found: _Things = {}
     for kind, name, sql in connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"):

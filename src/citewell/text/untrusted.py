@@ -59,7 +59,7 @@ def wikilink(note_path: str) -> str:
 # Untrusted text on its way into the file of another program: nothing hidden, addresses of the web only. Pure.
 
 
-# Control characters, and those that hide or reorder what stands beside them.
+# Control characters, and those that hide or reorder what is beside them.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e007f]"

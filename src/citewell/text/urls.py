@@ -64,7 +64,7 @@ def site_of(url: str) -> str:
 #
 # The standard library's `is_global` lets pass forms that lead back to this machine or its network (translated and
 # embedded IPv4, multicast, metadata services of clouds): only what is listed here as public is. It knows numbers, not
-# names; whoever resolves a name checks every address it has, and dials one it has checked.
+# names; anyone who resolves a name checks every address it has, and dials one it has checked.
 
 
 _PRIVATE_V4 = tuple(map(ipaddress.IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))

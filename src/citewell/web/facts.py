@@ -156,7 +156,7 @@ class PaperRead:
 
 @dataclass(frozen=True, slots=True)
 class WebReport:
-    """What a run did on the web, for whoever looks at its result."""
+    """What a run did on the web, for anyone who looks at its result."""
 
     providers: tuple[str, ...] = ()
     loops: int = 0

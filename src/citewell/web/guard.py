@@ -11,7 +11,7 @@
    they are unpacked; both have the same limit, and no more is taken of the network. gzip and deflate are unpacked,
    once and to the end of what came; anything else is refused.
 5. No proxy, cookie, or credential of the environment is used.
-6. What is refused, closed and filtered look alike to whoever asks, and no address is told.
+6. What is refused, closed and filtered look alike to anyone who asks, and no address is told.
 7. Exceptions are explicit: `allow` (the setting CITEWELL_FETCH_ALLOW) names `host:port` pairs that may be anywhere, and
    `configured` is the address a user set for a provider, for requests to that origin alone.
 

@@ -174,7 +174,7 @@ class WebSearcher:
         return read.hits
 
     async def _turn(self, at: EnabledProvider) -> None:
-        """Wait until this provider may be asked again; whoever comes meanwhile queues behind."""
+        """Wait until this provider may be asked again; anyone who comes meanwhile queues behind."""
         now = self._clock.monotonic()
         start = max(now, self._next.get(at.provider.name, now))
         # Somebody's own instance has no such rules.
