@@ -172,4 +172,4 @@ def test_the_trace_tells_what_was_asked_of_the_planner(corpus: Program, tmp_path
     found = document(research(corpus, plans("{}"), "--planner", "--json"))
     trace = corpus.data / found["trace_path"]
     assert "You do not answer the question" in (trace / "planner-input.md").read_text("utf-8")
-    assert "asked `openai:test` to plan" in (trace / "run.md").read_text("utf-8")
+    assert "asked openai:test to plan" in (trace / "run.md").read_text("utf-8")

@@ -17,7 +17,7 @@ import msgspec
 
 from citewell.engine import Citewell
 from citewell.errors import BadInput, Busy, Conflict, NotFound
-from citewell.evals.cases import load_cases
+from citewell.evals.cases import load_cases, load_file
 from citewell.evals.propose import Review, as_yaml, propose, write_cases
 from citewell.evals.results import EvalKind, EvalReport
 from citewell.evals.suite import SuiteOptions, run_suite
@@ -84,6 +84,9 @@ class KeptEvals:
         cases = propose(self._engine, run_id, review)
         target = self._cases / "promoted.yaml"
         if keep:
+            held = {one.case.id for one in load_file(target).cases} if target.exists() else set()
+            if twice := [case.id for case in cases if case.id in held]:
+                raise Conflict(f"The case {twice[0]} is kept already.", fix="Edit it there, or ask without keeping it.")
             write_cases(cases, target)
         return EvalProposal(
             tuple(msgspec.to_builtins(case) for case in cases),
