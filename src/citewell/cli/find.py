@@ -241,7 +241,7 @@ _SHOWN_ENTITIES = 12
 _SHOWN_EDGES = 15
 
 
-@click.command(short_help="How a topic hangs together.")
+@click.command(short_help="How a topic is connected.")
 @click.argument("topic")
 @click.option("--limit", type=int, help="How many documents to start from (default 12, at most 20).")
 @click.option("--related-limit", type=int, help="How many linked documents to add (default 8, at most 12).")
