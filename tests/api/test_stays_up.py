@@ -81,6 +81,19 @@ def guarded(served_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield running
 
 
+def test_a_run_is_kept_as_a_case_once(data: Path) -> None:
+    """A second time is a conflict that names the case; the file of cases stays as it was."""
+    with running_server(data) as server:
+        run_id = server.start_run(model="extractive", planner=False)
+        server.finished(run_id)
+        assert server.post(f"/api/runs/{run_id}/eval-case", {"keep": True}).status == 200
+        kept = (data / "eval-cases" / "promoted.yaml").read_bytes()
+        again = server.post(f"/api/runs/{run_id}/eval-case", {"keep": True})
+        assert (again.status, again.code) == (409, "conflict")
+        assert (data / "eval-cases" / "promoted.yaml").read_bytes() == kept
+        assert server.post(f"/api/runs/{run_id}/eval-case", {"keep": False}).status == 200
+
+
 @pytest.mark.attack("L2")
 def test_models_that_are_waited_for_hold_up_no_search(data: Path) -> None:
     """Notes, packs with a planner, evals and a diff wait for a model that says nothing: more than there are threads."""
