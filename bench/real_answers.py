@@ -33,7 +33,7 @@ from citewell.answer.confidence import (
 )
 from citewell.answer.evidence import Likeness, prepare_synthesis
 from citewell.answer.question import asked
-from citewell.answer.score import WEIGHTS, read_evidence, score_passages
+from citewell.answer.score import WEIGHTS, QuestionEvidence, read_evidence, score_passages
 from citewell.answer.units import pieces_of, unit_of
 from citewell.engine import Citewell
 from citewell.errors import CitewellError
@@ -107,7 +107,9 @@ def candidates(
     reading = read_evidence(prepared, pack.query_plan)
     part = asked(pack.query_plan.text_query)[0]
     plan = pack.query_plan
-    likeness = compare(embedder, plan.text_query, texts_to_compare(prepared, plan) if embedder else ())
+    likeness = compare(
+        embedder, plan.text_query, texts_to_compare(QuestionEvidence(prepared, plan)) if embedder else ()
+    )
     ranked = by_meaning_too(score_passages(part, reading), likeness)
     if not ranked:
         return None

@@ -22,14 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from tables import Part, Ratio
 
+from citewell.answer.evidence import MAX_EVIDENCE_CHARS
 from citewell.engine import Citewell
 from citewell.errors import CitewellError
 from citewell.flows.judge import merge_inspection
-from citewell.flows.play import PROFILES
 from citewell.models.embeddings import Embedder
+from citewell.search.inspect import PROMPT_CHARS, inspect_rows, looked_for
 from citewell.search.lanes import encode_corpus
 from citewell.search.rows import EvidenceRow
-from citewell.search.views import DocumentViews
 from citewell.settings import Settings
 from citewell.wiring import SystemClock
 
@@ -121,13 +121,11 @@ def index_vaults(real: Path, data: Path, vaults: Sequence[str], embeddings: str,
 def gather(engine: Citewell, question: str) -> tuple[EvidenceRow, ...]:
     """The rows a run has before it answers: those of the pack, the best of them read wider."""
     pack = engine.pack(question)
-    budget = PROFILES["local"]
-    views = []
-    for row in pack.evidence[: budget.inspect_rows]:
-        asked = pack.query_plan.text_query
-        shown = (row.span.start, row.span.end)
-        views.append(DocumentViews(engine.store).view(row.source_key, asked, "evidence", budget.inspect_chars, shown))
-    return merge_inspection(pack, views).evidence
+    queries, rows = looked_for(pack)
+    lane = engine.semantic_lane if engine.semantic_use(True) == "on" else None
+    question, room = pack.query_plan.text_query, MAX_EVIDENCE_CHARS - PROMPT_CHARS
+    windows = inspect_rows(engine.store, lane, question, queries, rows, room)
+    return merge_inspection(pack, windows).evidence
 
 
 def ask_all(

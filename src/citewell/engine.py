@@ -273,6 +273,7 @@ class Citewell(Parts):
             filters=filters,
             limits=ask.limits(settings.max_chars_per_doc, None if goal == "pack" else PROFILES[profile].rows),
             max_evidence_chars=chars,
+            per_document=ask.max_chars_per_doc,
             topic=mask(checked_topic(ask.topic)),
             topic_brief=ask.topic_brief,
             deadline_seconds=seconds if ask.timeout is None else ask.timeout,
@@ -351,7 +352,7 @@ class Citewell(Parts):
         from citewell.answer.evidence import Likeness
         from citewell.answer.quote import direct_evidence
 
-        texts = texts_to_compare(direct_evidence(pack), pack.query_plan)
+        texts = texts_to_compare(direct_evidence(pack))
         found = similarities(self.semantic_lane, pack.query_plan.text_query, texts)
         return Likeness(texts, found) if found else None
 

@@ -129,7 +129,7 @@ def test_a_text_that_a_run_cites_is_kept_until_the_run_is_forgotten(store: Corpu
     store.remove(["note:notes/lamp"])
     kept = store.find_kept("note:notes/lamp", digest)
     assert kept is not None
-    assert (kept.title, store.slice(digest, 0, len(LAMP))) == ("lamp", LAMP)
+    assert (kept.title, store.slice(digest, 0, len(LAMP))) == ("Lamp", LAMP)
     store.release_texts(["run-1"])
     assert store.slice(digest, 0, len(LAMP)) == LAMP
     store.release_texts(["run-2"])

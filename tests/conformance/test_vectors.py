@@ -34,7 +34,7 @@ def test_coverage_follows_what_is_encoded(store: CorpusStore) -> None:
     assert store.vectors.coverage() == VectorCoverage("", 0, 3)
     store.vectors.begin("words-64", DIMENSION)
     waiting = store.vectors.next_unencoded(2)
-    assert [chunk.text.split("\n")[0] for chunk in waiting.chunks] == ["garage > Garage", "sea > Sea"]
+    assert [chunk.text.split("\n")[0] for chunk in waiting.chunks] == ["Garage", "Sea"]
     vectors = np.array([vector(chunk.text) for chunk in waiting.chunks], np.float32)
     assert store.vectors.put("words-64", waiting.after, [chunk.chunk for chunk in waiting.chunks], vectors)
     assert store.vectors.coverage() == VectorCoverage("words-64", 2, 1)

@@ -179,4 +179,4 @@ def test_phrases_and_repeated_words_count(tmp_path: Path) -> None:
     (vault / "b.md").write_text("# B\n\nlow light, strong tide, low wind, tide tables\n")
     with opened(tmp_path / "data") as engine:
         add(engine, vault)
-        assert engine.search('"tide at noon"').results[0].title == "a"
+        assert engine.search('"tide at noon"').results[0].title == "A"

@@ -49,9 +49,9 @@ def test_a_trip_known_by_its_properties_alone_is_evidence_for_when_it_was(corpus
     assert "start: 2023-09-12\nend: 2023-09-30" in first.text
 
 
-def test_the_title_of_a_note_is_its_property_or_its_file_name_and_never_a_heading(corpus: Citewell) -> None:
+def test_the_title_of_a_note_is_its_property_or_its_first_heading(corpus: Citewell) -> None:
     titles = {row.note_path: row.title for query in ("real", "word count") for row in corpus.search(query).results}
-    assert titles == {"Titled.md": "The real title", "vim/show-counts.md": "show-counts"}
+    assert titles == {"Titled.md": "The real title", "vim/show-counts.md": "Display word count stats"}
 
 
 def test_file_name_title_heading_and_folder_are_all_searched(corpus: Citewell) -> None:

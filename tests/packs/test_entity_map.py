@@ -111,7 +111,7 @@ def test_names_in_other_scripts_are_resolved_counted_and_placed(corpus: Citewell
 def test_the_name_of_a_file_is_a_name_too(engine: Citewell, vault: Write, add_path: AddPath) -> None:
     add_path(vault({"tw.md": "# Tidewick\nAn open gauge.", "b.md": "We built Tidewick in May."}))
     found = engine.corpus.entity_map("tw")
-    assert (found.name, [alias.name for alias in found.aliases]) == ("tw", ["Tidewick"])
+    assert (found.name, [alias.name for alias in found.aliases]) == ("Tidewick", ["tw"])
     assert counts(found) == {"note:vault/tw": 1, "note:vault/b": 1}
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from citewell import Citewell, EvidenceRow, RunEvent, RunResult, Span
 from citewell.flows.judge import merge_inspection
 from citewell.search.given import given_rows, reread
+from citewell.search.inspect import window_of_view, with_contexts
 from citewell.search.rows import context_of
 from citewell.text.documents import SectionView
 
@@ -40,8 +41,8 @@ NOTES: dict[str, str | bytes] = {
 SMALL: dict[str, int] = {"limit": 3, "max_chars_per_doc": 300}
 
 
-def row_of(rows: Iterable[EvidenceRow], title: str) -> EvidenceRow:
-    return next(row for row in rows if row.title == title)
+def row_of(rows: Iterable[EvidenceRow], name: str) -> EvidenceRow:
+    return next(row for row in rows if row.source_key == f"note:vault/{name.lower()}")
 
 
 def context(row: EvidenceRow) -> list[tuple[str, str]]:
@@ -109,7 +110,7 @@ def test_a_wider_window_drops_the_context_it_shows(corpus: Citewell) -> None:
     (view,) = corpus.corpus.get(row.source_key, content_mode="full").documents
     lead = row.context[-1].span.start
     wider = replace(view, text=view.text[lead : row.span.end], start=lead, end=row.span.end)
-    widened = row_of(merge_inspection(pack, [wider]).evidence, "Refit")
+    widened = row_of(merge_inspection(pack, with_contexts(corpus.store, [window_of_view(wider)])).evidence, "Refit")
     assert widened.text.startswith("The boat comes out")
     assert context(widened) == [("heading", "Refit"), ("heading", "Spring work")]
 

@@ -49,9 +49,13 @@ def test_a_note_is_read_whole() -> None:
     )
 
 
-def test_a_heading_is_no_title_but_is_kept_as_a_name() -> None:
+def test_the_only_heading_of_the_first_level_or_one_that_opens_the_note_is_its_title() -> None:
     note = markdown_document("## Sub\n\nText\n\n# Main\n")
-    assert (note.title, note.heading) == (None, "Main")
+    assert (note.title, note.heading) == ("Main", "Main")
+    assert markdown_document("# One\n\nText\n\n# Two\n").title == "One"
+    several = markdown_document("Text first.\n\n# One\n\n# Two\n")
+    assert (several.title, several.heading) == (None, "One")
+    assert markdown_document("# {{title}}\n\nText\n").title is None
     assert markdown_document("---\ntitle: Own\n---\n# Main\n").title == "Own"
     assert markdown_document("just text").heading is None
 

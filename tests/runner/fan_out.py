@@ -18,6 +18,7 @@ from citewell.flows.write import answer
 from citewell.runs.execute import Perform
 from citewell.runs.journal import Abandoned, Call, Failed, Run
 from citewell.runs.run import StageSeconds
+from citewell.search.inspect import looked_for
 
 WIDTH = 8
 QUESTION = "Which keepers tended the lamp of the Orrin Head Light?"
@@ -49,15 +50,17 @@ class FanOut:
 
     async def inspect(self, run: Run, found: Findings, key: str) -> None:
         assert found.plan is not None
+        assert found.pack is not None
+        asked = found.plan.text_query
+        rows = tuple(row for row in looked_for(found.pack)[1] if row.source_key == key)
         try:
-            views = await run.io(Outside.inspect, (key,), found.plan.text_query, run.budget.inspect_chars)
+            windows = await run.io(Outside.inspect, asked, (asked,), rows, run.budget.inspect_chars)
         except (Failed, Abandoned):
             run.warn("inspection_failed")
             return
-        assert found.pack is not None
-        found.pack = merge_inspection(found.pack, views)
+        found.pack = merge_inspection(found.pack, windows)
         # Sorted, so that the result does not depend on which was done first.
-        found.inspected_keys = tuple(sorted((*found.inspected_keys, *(view.source_key for view in views))))
+        found.inspected_keys = tuple(sorted((*found.inspected_keys, *(window.source_key for window in windows))))
 
 
 Around = Callable[[Call, Callable[[], Awaitable[Any]]], Awaitable[Any]]

@@ -16,6 +16,7 @@ from citewell.flows.state import Findings
 from citewell.flows.write import WritingForm, answer, answer_form
 from citewell.runs.journal import FINISH_GRACE_SECONDS, Run
 from citewell.runs.run import ModelUse
+from citewell.search.inspect import PROMPT_CHARS
 from runner.plays import HASH, Playing, found, pack, request, row, verification
 
 FOUND = found(row("note:a", "lamp", "lit"), row("note:b", "lamp"))
@@ -44,10 +45,10 @@ def test_the_first_retrieval_never_includes_related_rows() -> None:
     assert plan.limits.include_related is False
 
 
-def test_at_most_five_rows_are_inspected_in_windows_of_two_thousand() -> None:
+def test_every_row_is_inspected_within_what_a_prompt_has_room_for() -> None:
     playing = play().gives("retrieve", found(*(row(f"note:{n}", "lamp") for n in range(8))))
     asked = playing.call("inspect").arguments
-    assert (len(asked["lookups"]), len(asked["shown"]), asked["max_chars"]) == (5, 5, 2_000)
+    assert (len(asked["rows"]), asked["max_chars"]) == (8, 24_000 - PROMPT_CHARS)
 
 
 def test_weak_evidence_gets_one_focused_retry_and_then_an_answer() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from citewell import Filters, Span
 from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Truncation
 from citewell.answer.quote import extract
+from citewell.answer.score import QuestionEvidence
 from citewell.check.verdict import Draft, Verification
 from citewell.check.verify import verify
 from citewell.search.conversation import parse_chat_prompt
@@ -50,7 +51,7 @@ def prepared(question: str, sources: Sequence[PreparedSource]) -> PreparedSynthe
 
 
 def answer(question: str, *sources: PreparedSource) -> Draft:
-    return extract(prepared(question, sources), plan(question))
+    return extract(QuestionEvidence(prepared(question, sources), plan(question)))
 
 
 def lines(question: str, *sources: PreparedSource) -> list[str]:

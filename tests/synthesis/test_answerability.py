@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from citewell.answer.evidence import prepare_synthesis
-from citewell.answer.quote import estimate, extract, with_estimate
+from citewell.answer.quote import direct_evidence, estimate, extract, with_estimate
+from citewell.answer.score import QuestionEvidence
 from citewell.flows.judge import judge
 from citewell.search.rows import Answerability
 from runner.plays import pack, row
@@ -12,7 +13,7 @@ QUESTION = "When was the Kirkhaven pier first surveyed?"
 
 
 def likely(text: str, question: str = QUESTION) -> Answerability:
-    return estimate(pack(row("note:a", text=text), question=question))
+    return estimate(direct_evidence(pack(row("note:a", text=text), question=question)))
 
 
 def test_a_sentence_with_everything_and_a_date_is_more_likely_than_one_about_the_subject() -> None:
@@ -40,17 +41,21 @@ def test_a_contrary_word_speaks_against_an_answer() -> None:
 
 
 def test_nothing_found_cannot_be_answered() -> None:
-    assert estimate(pack(question=QUESTION)).probability == 0.0
+    assert estimate(direct_evidence(pack(question=QUESTION))).probability == 0.0
 
 
 def test_neighbours_of_what_was_found_do_not_count() -> None:
     neighbour = row("note:b", text="Kirkhaven pier was first surveyed in 1859.", related_to="note:a")
-    assert estimate(pack(neighbour, question=QUESTION)).probability == 0.0
+    assert estimate(direct_evidence(pack(neighbour, question=QUESTION))).probability == 0.0
 
 
 def test_coverage_carries_the_estimate_and_the_same_pack_gives_the_same() -> None:
     found = pack(row("note:a", text="Kirkhaven pier was first surveyed in 1859."), question=QUESTION)
-    assert with_estimate(found).coverage.answerability == estimate(found) == estimate(with_estimate(found))
+    assert (
+        with_estimate(found).coverage.answerability
+        == estimate(direct_evidence(found))
+        == estimate(direct_evidence(with_estimate(found)))
+    )
 
 
 def test_a_person_reads_how_likely_and_why_not() -> None:
@@ -61,6 +66,6 @@ def test_a_person_reads_how_likely_and_why_not() -> None:
 
 def test_one_estimate_goes_with_a_pack_and_decides_about_the_answer() -> None:
     found = pack(row("note:a", text="Kirkhaven pier was first surveyed in 1859."), question=QUESTION)
-    draft = extract(prepare_synthesis(found), found.query_plan)
-    assert (draft.refused, draft.answerability) == (False, estimate(found))
-    assert judge(found, retries_left=0, expansions_left=0, tried=()).answerability == estimate(found)
+    draft = extract(QuestionEvidence(prepare_synthesis(found), found.query_plan))
+    assert (draft.refused, draft.answerability) == (False, estimate(direct_evidence(found)))
+    assert judge(found, retries_left=0, expansions_left=0, tried=()).answerability == estimate(direct_evidence(found))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from citewell.answer.confidence import texts_to_compare
 from citewell.answer.evidence import PreparedSource
 from citewell.answer.quote import extract
+from citewell.answer.score import QuestionEvidence
 from synthesis.evidence import answer, lines, plan, prepared, source
 
 LIGHT = source(
@@ -148,15 +149,15 @@ def test_something_near_to_what_was_asked_is_no_answer(question: str, text: str,
 def test_a_word_the_whole_corpus_lacks_takes_the_answer_with_it() -> None:
     question = "When was the goat shed demolished?"
     seen = prepared(question, [source(SHED)])
-    assert not extract(seen, plan(question)).refused
-    draft = extract(replace(seen, unseen_terms=("demolished",)), plan(question))
+    assert not extract(QuestionEvidence(seen, plan(question))).refused
+    draft = extract(QuestionEvidence(replace(seen, unseen_terms=("demolished",)), plan(question)))
     assert (draft.refused, "demolished" in draft.reason) == (True, True)
 
 
 def test_a_compound_of_which_the_corpus_lacks_one_part_is_lacking() -> None:
     question = "What is the two-pizza rule of a team?"
     team = source("Each team has two leads. The rule of a team is to meet on Mondays.", "Teams")
-    draft = extract(replace(prepared(question, [team]), unseen_terms=("pizza",)), plan(question))
+    draft = extract(QuestionEvidence(replace(prepared(question, [team]), unseen_terms=("pizza",)), plan(question)))
     assert draft.refused
 
 
@@ -178,7 +179,7 @@ def test_a_mistyped_word_of_the_question_is_met_by_the_word_that_was_meant() -> 
     note = source("The goat shed burnt down in 2003. Its reconstruction was led by Anna Lindqvist.")
     seen = replace(prepared(question, [note]), unseen_terms=("reconstrution",))
     assert "Its reconstruction was led by Anna Lindqvist." in [
-        one.text for one in extract(seen, plan(question)).sentences
+        one.text for one in extract(QuestionEvidence(seen, plan(question))).sentences
     ]
 
 
@@ -202,7 +203,7 @@ def test_a_question_in_another_language_is_not_compared_by_a_model_that_knows_en
         ("Quand est-ce que le phare a été allumé par le maire ?", False),
         ("When was the phare lit by the maire?", True),
     ):
-        assert bool(texts_to_compare(prepared(question, (note,)), plan(question))) is is_asked
+        assert bool(texts_to_compare(QuestionEvidence(prepared(question, (note,)), plan(question)))) is is_asked
 
 
 def test_the_sentence_that_goes_on_about_the_same_thing_is_shown_too() -> None:
@@ -358,7 +359,7 @@ def test_a_hundred_thousand_hostile_characters_stay_fast(unit: str) -> None:
     question = "When did the pump break and how deep is it?"
     given_evidence = prepared(question, [source(text, "Hostile")])
     began = time.process_time()
-    extract(given_evidence, plan(question))
+    extract(QuestionEvidence(given_evidence, plan(question)))
     assert time.process_time() - began < 5
 
 
@@ -367,7 +368,7 @@ def test_a_hostile_question_stays_fast(unit: str) -> None:
     question = (unit * 8_000)[:8_000]
     given_evidence = prepared(question, [LIGHT, OLD, NEW])
     began = time.process_time()
-    extract(given_evidence, plan(question))
+    extract(QuestionEvidence(given_evidence, plan(question)))
     assert time.process_time() - began < 5
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from citewell.answer.evidence import prepare_synthesis
 from citewell.answer.quote import extract
+from citewell.answer.score import QuestionEvidence
 from citewell.flows.judge import judge
 from citewell.search.rows import LIKELY
 from runner.plays import pack, row
@@ -71,7 +72,7 @@ def test_a_list_is_asked_for_and_given_whole() -> None:
 
 def test_what_is_not_found_is_never_called_likely() -> None:
     found = pack(row("note:a", text="The band counts steps."), question="How much did the band cost?")
-    draft = extract(prepare_synthesis(found), found.query_plan)
+    draft = extract(QuestionEvidence(prepare_synthesis(found), found.query_plan))
     assert draft.refused
     assert draft.answerability is not None
     assert draft.answerability.probability < LIKELY

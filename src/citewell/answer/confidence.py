@@ -20,13 +20,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.answer.evidence import Likeness, PreparedSynthesis, Read, Readings, as_meant
+from citewell.answer.evidence import Likeness, Read, Readings
 from citewell.answer.passages import Passage
-from citewell.answer.question import DECIDING, QuestionPart, QuestionTerms, ValueKind, asked, value_strength
-from citewell.answer.score import ASKS, EvidenceView, PassageScore, read_evidence, score_passages
+from citewell.answer.question import DECIDING, QuestionPart, QuestionTerms, ValueKind, value_strength
+from citewell.answer.score import ASKS, EvidenceView, PassageScore, QuestionEvidence
 from citewell.answer.units import AnswerUnit
 from citewell.answer.values import denials_in
-from citewell.search.query import Concept, QueryPlan
+from citewell.search.query import Concept
 from citewell.search.rows import Answerability
 from citewell.text.canonical import folded_text
 from citewell.text.languages import question_language
@@ -325,23 +325,14 @@ _PASSAGE_CHARS, _BLOCK_CHARS = 600, 1_200
 LIKENESS_WEIGHT, BLOCK_WEIGHT = 2.0, 1.0
 
 
-def texts_to_compare(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[str, ...]:
+def texts_to_compare(evidence: QuestionEvidence) -> tuple[str, ...]:
     """What a model is asked about: the best passages of each part of the question, and their blocks.
 
     Nothing for a question in another language: the model has learned English, and calls everything else alike.
     """
-    if not prepared.sources:
+    if not evidence.prepared.sources or question_language(evidence.plan.text_query) not in (None, "en"):
         return ()
-    plan = as_meant(plan, prepared.read_as)
-    if question_language(plan.text_query) not in (None, "en"):
-        return ()
-    reading = read_evidence(prepared, plan)
-    parts = asked(plan.text_query)
-    texts: dict[str, None] = {}
-    for part in parts:
-        ranked = score_passages(part, reading if len(parts) == 1 else reading.about(part.text))
-        texts |= dict.fromkeys(_texts(ranked))
-    return tuple(texts)
+    return tuple(dict.fromkeys(text for _, _, ranked in evidence.parts for text in _texts(ranked)))
 
 
 def _texts(ranked: Sequence[PassageScore]) -> Iterator[str]:
@@ -405,16 +396,12 @@ READ_WORDS = 60
 _WORD = re.compile(r"\S+")
 
 
-def texts_to_read(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness) -> tuple[str, ...]:
+def texts_to_read(evidence: QuestionEvidence, likeness: Likeness) -> tuple[str, ...]:
     """What a reader is asked about: the best passages of each part of the question, each among its neighbours."""
-    plan = as_meant(plan, prepared.read_as)
-    reading = read_evidence(prepared, plan)
-    parts = asked(plan.text_query)
     found: dict[str, None] = {}
-    for part in parts:
-        ranked = score_passages(part, reading if len(parts) == 1 else reading.about(part.text))
+    for _, _, ranked in evidence.parts:
         texts = dict.fromkeys(window_text(one.passage) for one in by_meaning_too(ranked, likeness)[:MAX_PASSAGES])
-        found |= dict.fromkeys(list(texts)[: max(1, MAX_READ // len(parts))])
+        found |= dict.fromkeys(list(texts)[: max(1, MAX_READ // len(evidence.parts))])
     return tuple(found)
 
 

@@ -14,13 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from citewell.search.conversation import parse_chat_prompt
+from citewell.search.inspect import asked_properties
 from citewell.search.pack import ResearchPack
 from citewell.search.query import Concept, QueryPlan, put_right
 from citewell.search.rows import Context, EvidenceRow
+from citewell.text.blocks import whole_blocks_of
 from citewell.text.canonical import UNSEEN
 from citewell.text.documents import Role, SectionView, SourceType, Span
 from citewell.text.secrets import kinds_of_secrets
-from citewell.text.sentences import sentences
+from citewell.text.sentences import properties_of, sentences
 from citewell.text.words import query_tokens
 
 
@@ -67,6 +69,8 @@ class PreparedSource:
     pages: tuple[SectionView, ...] = ()
     # What stands above the window and belongs to it: headings, the line that leads in, the header of its table.
     context: tuple[Context, ...] = ()
+    # Where in the window the properties stand that the question speaks of; the others are no passages.
+    properties: tuple[tuple[int, int], ...] = ()
 
     def page_at(self, offset: int) -> int | None:
         """The number of the page on which this offset of the document stands."""
@@ -234,8 +238,33 @@ def secrets_in(source: PreparedSource, start: int = 0, end: int | None = None) -
 
 
 def passages(source: PreparedSource) -> list[tuple[int, int]]:
-    """The spans in the source's window that a model can point at, in the order of their marks."""
-    return list(sentences(source.text))
+    """The spans in the source's window that a model can point at, in the order of their marks.
+
+    Front matter is none but for the properties that are asked for, nor is what says nothing: comments, lines of a
+    template, definitions of links, rules and bare markers.
+    """
+    _, body = properties_of(source.text)
+    code = [(block.start, block.end) for block in whole_blocks_of(source.text) if block.kind == "code"]
+    spoken = ((body + start, body + end) for start, end in sentences(source.text[body:]))
+    told = [
+        (start, end)
+        for start, end in spoken
+        if any(low < end and start < high for low, high in code) or _says_something(source.text[start:end])
+    ]
+    return [*(one for one in source.properties if one[1] <= len(source.text)), *told]
+
+
+_SAYS_NOTHING = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|^[ \t>]*\[[^\]\n]{1,200}\]:[ \t]*\S+[^\n]*$|^"
+    r"[\W\d_]*(?:[\w -]{1,60}:[ \t]*)?(?:\{\{|<%)[^\n]*(?:\}\}|%>)\W*$",
+    re.MULTILINE,
+)
+_BARE_MARKER = re.compile(r"[\W_]*(?:\d{1,3}|[A-Za-z])[.)\W_]*|[-*+>\s]*[\w -]{1,40}::\s*")
+
+
+def _says_something(text: str) -> bool:
+    said = _SAYS_NOTHING.sub("", text)
+    return any(map(str.isalnum, said)) and not _BARE_MARKER.fullmatch(said)
 
 
 MAX_EVIDENCE_CHARS = 24_000
@@ -261,8 +290,8 @@ def prepare_synthesis(
     related = [row for row in pack.evidence if row.related_to is not None]
     shown = {row.source_key for row in primary}
     tagged = [row for row in pack.exact_tag_evidence if row.source_key not in shown]
-    reserve = min(kept.exact_tag_reserved_chars, _cost(1, tagged[0])) if tagged else 0
-    budget = _Budget(max_evidence_chars - rules_chars - len(head))
+    budget = _Budget(max_evidence_chars - rules_chars - len(head), pack.query_plan.text_query)
+    reserve = min(kept.exact_tag_reserved_chars, budget.cost(tagged[0])) if tagged else 0
     sources = [*budget.take(primary, "primary", keep_free=reserve)]
     sources += budget.take(tagged[:1], "exact_tag")
     before = len(sources)
@@ -300,12 +329,17 @@ def term_weights(pack: ResearchPack) -> dict[str, float]:
 
 
 class _Budget:
-    """Characters left, and what did not fit."""
+    """Characters left, and what did not fit; of the properties those count that are `asked` for."""
 
-    def __init__(self, characters: int) -> None:
+    def __init__(self, characters: int, asked: str) -> None:
         self.left = characters
+        self._asked = asked
         self.dropped: list[str] = []
         self.trimmed: str | None = None
+
+    def cost(self, row: EvidenceRow, n: int = 1) -> int:
+        # Two spare characters: the number may grow a digit once rows are renumbered.
+        return len(render_source(replace(_source(row, "primary", self._asked), n=n))) + 2
 
     def take(self, rows: Sequence[EvidenceRow], lane: str, keep_free: int = 0) -> list[PreparedSource]:
         """The best of these rows that fit; behind one that does not fit none is taken, however short it is."""
@@ -313,8 +347,8 @@ class _Budget:
         is_full = False
         for row in rows:
             room = self.left - keep_free
-            source = _source(row, lane)
-            cost = _cost(len(taken) + 1, row)
+            source = _source(row, lane, self._asked)
+            cost = self.cost(row, len(taken) + 1)
             if self.trimmed is None and not self.dropped and cost > room:
                 fitting = len(row.text) - (cost - room)
                 if fitting >= _LEAST_TRIMMED_CHARS:
@@ -330,7 +364,7 @@ class _Budget:
         return taken
 
 
-def _source(row: EvidenceRow, lane: str) -> PreparedSource:
+def _source(row: EvidenceRow, lane: str, asked: str) -> PreparedSource:
     heading = next((section.heading for section in row.sections if section.heading), None)
     return PreparedSource(
         n=0,
@@ -348,6 +382,7 @@ def _source(row: EvidenceRow, lane: str) -> PreparedSource:
         score=row.score,
         pages=tuple(section for section in row.sections if section.page is not None),
         context=row.context,
+        properties=asked_properties(asked, row.text),
         lane="primary" if lane == "primary" else "exact_tag" if lane == "exact_tag" else "related",
     )
 
@@ -355,11 +390,6 @@ def _source(row: EvidenceRow, lane: str) -> PreparedSource:
 def _trimmed(source: PreparedSource, characters: int) -> PreparedSource:
     text = source.text[:characters].rstrip()
     return replace(source, text=text, span=replace(source.span, end=source.span.start + len(text)))
-
-
-def _cost(n: int, row: EvidenceRow) -> int:
-    # Two spare characters: the number may grow a digit once rows are renumbered.
-    return len(render_source(replace(_source(row, "primary"), n=n))) + 2
 
 
 def _topic_summary(pack: ResearchPack, left: int, kept: EvidenceReserves) -> str:

@@ -19,10 +19,19 @@ from citewell.answer.confidence import (
     decisive_place,
     window_text,
 )
-from citewell.answer.evidence import Likeness, NearestPassage, PreparedSynthesis, Readings, as_meant, prepare_synthesis
-from citewell.answer.passages import NOT_FOUND, OUTDATED, Passage, are_copies, dated_lead_in, quote_at, shingles
-from citewell.answer.question import QuestionPart, asked, speaks_of_its_day
-from citewell.answer.score import EvidenceView, PassageScore, read_evidence, score_passages
+from citewell.answer.evidence import Likeness, NearestPassage, Readings, prepare_synthesis
+from citewell.answer.passages import (
+    NOT_FOUND,
+    OUTDATED,
+    Passage,
+    are_copies,
+    dated_lead_in,
+    quote_at,
+    shingles,
+    titled_lead_in,
+)
+from citewell.answer.question import QuestionPart, speaks_of_its_day
+from citewell.answer.score import EvidenceView, PassageScore, QuestionEvidence
 from citewell.answer.units import AnswerUnit, UnitPiece, named_above, pieces_of, unit_of
 from citewell.answer.values import dates_in, denials_in, quantities_in
 from citewell.check.tokens import content_stems
@@ -189,6 +198,8 @@ MOST_SOURCES = 4
 # How much of what the topic is called a document's title must have to be named after it.
 _NAMED = 0.75
 _OPENING_PASSAGES, _OPENING_CHARS = 4, 600
+# Of a document that is named, so many parts are told; how likely it is that this is what was asked.
+_PARTS_TOLD, _NAMED_ANSWERS = 4, 0.9
 # Shorter ones are labels: "Contents", "See also".
 _LEAST_WORDS = 5
 _WORD = re.compile(r"[^\W_]+")
@@ -211,6 +222,23 @@ def overview_units(ranked: Sequence[PassageScore], passages: Sequence[Passage]) 
         if one.own and not one.missing and one.passage.source.source_key not in quoted and len(units) < MOST_SOURCES:
             quoted.add(one.passage.source.source_key)
             units.append(AnswerUnit(one.passage, (one.passage,)))
+    return units
+
+
+def named_units(passages: Sequence[Passage]) -> list[AnswerUnit]:
+    """What is told of documents that are only named: of one the opening and how its parts begin, of several the opening
+    of each."""
+    titles = frozenset(_bare(one.source.title) for one in passages)
+    own: dict[str, list[Passage]] = {}
+    for one in passages:
+        own.setdefault(one.source.source_key, []).append(one)
+    units: list[AnswerUnit] = []
+    for every in own.values():
+        said = [one for one in every if _tells_of(one, titles)] or every[:1]
+        opening = tuple(_opening(said))
+        units.append(AnswerUnit(opening[0], opening if len(own) == 1 else opening[:1]))
+        parts = {one.heading: one for one in reversed(said) if one.heading != said[0].heading} if len(own) == 1 else {}
+        units += [AnswerUnit(one, (one,)) for one in list(parts.values())[::-1][:_PARTS_TOLD]]
     return units
 
 
@@ -284,54 +312,47 @@ class _PartAnswer:
     likely: Answerability
 
 
-def extract(
-    prepared: PreparedSynthesis,
-    plan: QueryPlan,
-    likeness: Likeness | None = None,
-    readings: Readings | None = None,
-) -> Draft:
+def extract(evidence: QuestionEvidence, likeness: Likeness | None = None, readings: Readings | None = None) -> Draft:
     """The answer the evidence itself gives, or a refusal with the terms tried and what comes nearest."""
     told = _Opinions(likeness or Likeness(), readings or Readings())
-    plan = as_meant(plan, prepared.read_as)
+    plan, languages = evidence.plan, evidence.prepared.other_languages
     if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
         return _refusal(plan, Answerability(0.0, ("the question names nothing to look for",)), ())
-    if not prepared.sources:
-        return _refusal(plan, Answerability(0.0, ("no evidence",)), (), prepared.other_languages)
-    reading = read_evidence(prepared, plan)
-    parts = asked(plan.text_query)
-    alone = len(parts) == 1
-    found = [_answer(part, reading if alone else reading.about(part.text), told, alone=alone) for part in parts]
+    if not evidence.prepared.sources:
+        return _refusal(plan, Answerability(0.0, ("no evidence",)), (), languages)
+    if plan.only_names and (told_of := named_units(evidence.parts[0][1].passages)):
+        several = len({unit.best.source.source_key for unit in told_of}) > 1
+        choices = [_Choice(unit, about=titled_lead_in(unit.best.source) if several else "") for unit in told_of]
+        return Draft(
+            tuple(_sentences(choices, told.readings)),
+            refused=False,
+            answerability=Answerability(_NAMED_ANSWERS),
+        )
+    alone = len(evidence.parts) == 1
+    found = [_answer(part, view, scored, told, alone=alone) for part, view, scored in evidence.parts]
     if plan.family == "overview" and alone:
-        found = [_as_overview(part, reading) for part in found]
+        found = [_as_overview(part, evidence.parts[0][1]) for part in found]
     likely = max((one.likely for one in found), key=lambda one: one.probability)
     chosen = [one for part in found for one in part.chosen]
     if not chosen:
-        ranked = [scored for part in found for scored in part.ranked]
-        return _refusal(plan, likely, ranked, prepared.other_languages)
+        return _refusal(plan, likely, [scored for part in found for scored in part.ranked], languages)
     return Draft(tuple(_sentences(chosen, told.readings)), refused=False, answerability=likely)
 
 
-def nearest_passages(prepared: PreparedSynthesis, plan: QueryPlan) -> tuple[NearestPassage, ...]:
+def nearest_passages(evidence: QuestionEvidence) -> tuple[NearestPassage, ...]:
     """What comes nearest to an answer, whether or not it is likely that it answers."""
-    if not prepared.sources:
+    if not evidence.prepared.sources:
         return ()
-    plan = as_meant(plan, prepared.read_as)
-    reading = read_evidence(prepared, plan)
-    parts = asked(plan.text_query)
-    found = [_answer(part, reading, _Opinions(), alone=len(parts) == 1) for part in parts]
+    alone = len(evidence.parts) == 1
+    found = [_answer(part, view, scored, _Opinions(), alone=alone) for part, view, scored in evidence.parts]
     return tuple(_nearest([scored for part in found for scored in part.ranked]))
 
 
-def estimate_answer(prepared: PreparedSynthesis, plan: QueryPlan, likeness: Likeness | None = None) -> Answerability:
-    """How likely the evidence answers, as `extract` would find it."""
-    found = extract(prepared, plan, likeness).answerability
-    assert found is not None
-    return found
-
-
-def _answer(part: QuestionPart, reading: EvidenceView, told: _Opinions, *, alone: bool) -> _PartAnswer:
+def _answer(
+    part: QuestionPart, reading: EvidenceView, scored: Sequence[PassageScore], told: _Opinions, *, alone: bool
+) -> _PartAnswer:
     """The blocks that answer one part of the question, where it is likely that they do."""
-    every = by_meaning_too(score_passages(part, reading), told.likeness)
+    every = by_meaning_too(scored, told.likeness)
     ranked = _without_copies(every[:_CONSIDERED])
     ranked, outdated = _corrected(ranked)
     likely = confidence(part, ranked, reading, best_answer(every, told.readings))
@@ -571,17 +592,17 @@ def _nearest(ranked: Sequence[PassageScore]) -> Iterator[NearestPassage]:
 _NOTHING = Answerability(0.0, ("nothing in the corpus matches the question",))
 
 
-def direct_evidence(pack: ResearchPack) -> PreparedSynthesis:
+def direct_evidence(pack: ResearchPack) -> QuestionEvidence:
     """The rows a pack found itself, without their neighbours, made ready to be read."""
     primary = tuple(row for row in pack.evidence if row.related_to is None)
-    return prepare_synthesis(replace(pack, evidence=primary, exact_tag_evidence=(), topic_brief=None))
+    prepared = prepare_synthesis(replace(pack, evidence=primary, exact_tag_evidence=(), topic_brief=None))
+    return QuestionEvidence(prepared, pack.query_plan)
 
 
-def estimate(pack: ResearchPack, likeness: Likeness | None = None) -> Answerability:
-    """The estimate for a pack: over the rows it found itself."""
-    prepared = direct_evidence(pack)
-    return estimate_answer(prepared, pack.query_plan, likeness) if prepared.sources else _NOTHING
+def estimate(evidence: QuestionEvidence, likeness: Likeness | None = None) -> Answerability:
+    """How likely the evidence answers, as `extract` would find it."""
+    return extract(evidence, likeness).answerability or _NOTHING if evidence.prepared.sources else _NOTHING
 
 
 def with_estimate(pack: ResearchPack, likeness: Likeness | None = None) -> ResearchPack:
-    return replace(pack, coverage=replace(pack.coverage, answerability=estimate(pack, likeness)))
+    return replace(pack, coverage=replace(pack.coverage, answerability=estimate(direct_evidence(pack), likeness)))

@@ -14,9 +14,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
-from citewell.answer.evidence import PreparedSource, PreparedSynthesis
+from citewell.answer.evidence import PreparedSource, PreparedSynthesis, as_meant
 from citewell.answer.passages import Passage, passages_of
 from citewell.answer.question import (
     DECIDING,
@@ -30,6 +31,7 @@ from citewell.answer.question import (
     topic_of,
     value_strength,
 )
+from citewell.answer.question import asked as asked_parts
 from citewell.answer.values import WordCase, denials_in, quantities_in
 from citewell.check.tokens import content_stems
 from citewell.search.names import introduced_names
@@ -78,6 +80,8 @@ class EvidenceView:
     spelling: WordCase
     read: tuple[ReadPassage, ...]
     top_score: float
+    # In which place, from 1 on, each document comes first.
+    places: Mapping[str, int]
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -88,6 +92,22 @@ class EvidenceView:
         said = bag_of(part, None)
         concepts = tuple(one for one in self.concepts if any(bag_of(term, None) & said for term in one.terms))
         return replace(self, topic=self.topic.about(said), concepts=concepts)
+
+
+class QuestionEvidence:
+    """Prepared evidence and a planned question, taken apart once: estimating, comparing and quoting share it."""
+
+    def __init__(self, prepared: PreparedSynthesis, plan: QueryPlan) -> None:
+        self.given = (prepared, plan)
+        self.prepared = prepared
+        self.plan = as_meant(plan, prepared.read_as)
+
+    @cached_property
+    def parts(self) -> list[tuple[QuestionPart, EvidenceView, list[PassageScore]]]:
+        """Each part of the question with the evidence as it concerns that part, and its passages, best first."""
+        parts, whole = asked_parts(self.plan.text_query), read_evidence(self.prepared, self.plan)
+        views = [whole if len(parts) == 1 else whole.about(part.text) for part in parts]
+        return [(part, view, score_passages(part, view)) for part, view in zip(parts, views, strict=True)]
 
 
 def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> EvidenceView:
@@ -106,6 +126,7 @@ def read_evidence(prepared: PreparedSynthesis, plan: QueryPlan) -> EvidenceView:
         spelling=WordCase.of(text, titles),
         read=tuple(_read(prepared.sources, languages, documents, topic)),
         top_score=max((source.score for source in prepared.sources), default=0.0),
+        places={key: at for at, key in enumerate(dict.fromkeys(one.source_key for one in prepared.sources), start=1)},
     )
 
 
@@ -344,7 +365,7 @@ def _features(asked: QuestionPart, reading: EvidenceView, one: ReadPassage, valu
         "item": float(passage.kind == "item"),
         "line": float(passage.kind == "line"),
         "rank": passage.source.score / reading.top_score if reading.top_score > 0 else 0.0,
-        "first_source": 1.0 / passage.source.n,
+        "first_source": 1.0 / reading.places[passage.source.source_key],
         "long": min(max(0, words - 10), 40) / 40,
         "short": float(words < 5 and prose),
         "opening": float(passage.ordinal < 2),

@@ -24,6 +24,7 @@ from citewell.answer.passages import (
     without_lead_in,
 )
 from citewell.answer.quote import nearest_passages
+from citewell.answer.score import QuestionEvidence
 from citewell.answer.values import dates_in, quantities_in
 from citewell.check.claim import BETWEEN, ClaimCheck, check_claim, check_table_row, check_text, read_out
 from citewell.check.tokens import Rarity, content_stems
@@ -333,7 +334,7 @@ def verify(
         unsupported_rate=_rate(claims, "unsupported"),
         contradictions=() if draft.refused else disagreements(plan.text_query, checked, prepared),
         contradicted_rate=_rate(claims, "contradicted"),
-        nearest=() if all(gate.passed for gate in gates) else nearest_passages(prepared, plan),
+        nearest=() if all(gate.passed for gate in gates) else nearest_passages(QuestionEvidence(prepared, plan)),
     )
 
 

@@ -20,22 +20,23 @@ is about, where there are any, and a second voice where two sides disagree. Copi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.evidence import prepare_synthesis
-from citewell.answer.quote import estimate, extract
+from citewell.answer.quote import direct_evidence, estimate, extract
+from citewell.answer.score import QuestionEvidence
 from citewell.check.verdict import Contradiction
 from citewell.check.verify import verify
 from citewell.models.rerank import Signal
 from citewell.runs.run import JudgeResult, MergeRecord, WeakRow
+from citewell.search.inspect import Window
 from citewell.search.names import CaseCounts, mentions_in
 from citewell.search.pack import Coverage, ResearchPack, note_after_retry, says_no_direct_evidence
 from citewell.search.plan import gap_queries
 from citewell.search.query import Concept
-from citewell.search.rows import UNLIKELY, EvidenceRow
+from citewell.search.rows import UNLIKELY, Answerability, EvidenceRow
 from citewell.text.canonical import folded_text
-from citewell.text.documents import DocumentView
 from citewell.text.urls import site_of
 from citewell.web.credibility import credibility
 from citewell.web.facts import Credibility, LeftOut, PageFacts, PaperFacts, ResearchIntent
@@ -50,10 +51,18 @@ _MOST_NAMES = 3
 _NEEDED_SITES = 2
 
 
-def judge(pack: ResearchPack, *, retries_left: int, expansions_left: int, tried: Sequence[str]) -> JudgeResult:
+def judge(
+    pack: ResearchPack,
+    *,
+    retries_left: int,
+    expansions_left: int,
+    tried: Sequence[str],
+    likely: Answerability | None = None,
+) -> JudgeResult:
     """The verdict on a pack, with the estimate it rests on."""
-    likely, required = estimate(pack), pack.query_plan.required
-    rows = [row for row in pack.evidence if row.related_to is None][:TOP_ROWS]
+    likely, required = likely or estimate(direct_evidence(pack)), pack.query_plan.required
+    rows = list({row.source_key: row for row in reversed(pack.evidence) if row.related_to is None}.values())[::-1]
+    rows = rows[:TOP_ROWS]
     found, names = {row.source_key for row in rows}, tuple(concept.name for concept in required)
     # Documents that carry a tag of the question and that no word of it found.
     tagged = tuple(row for row in pack.exact_tag_evidence if row.source_key not in found)
@@ -176,18 +185,25 @@ def _record(before: Sequence[EvidenceRow], accepted: Sequence[EvidenceRow], reje
     )
 
 
-def merge_inspection(pack: ResearchPack, views: Sequence[DocumentView]) -> ResearchPack:
-    """Inspected rows show the wider window that was read; the text of a changed document is left as it was found."""
-    by_key = {view.source_key: view for view in views}
-    return replace(pack, evidence=tuple(_widened(row, by_key.get(row.source_key)) for row in pack.evidence))
+def merge_inspection(pack: ResearchPack, windows: Sequence[Window]) -> ResearchPack:
+    """Each inspected row shows what was read, as one row for every window; a changed document stays as it was found."""
+    read: dict[str, list[Window]] = {}
+    for window in windows:
+        read.setdefault(window.source_key, []).append(window)
+    rows = [shown for row in pack.evidence for shown in _widened(row, read.get(row.source_key, ()))]
+    return replace(pack, evidence=tuple(rows))
 
 
-def _widened(row: EvidenceRow, view: DocumentView | None) -> EvidenceRow:
-    if view is None or view.content_hash != row.span.content_hash or len(view.text) <= len(row.text):
-        return row
-    span = replace(row.span, start=view.start, end=view.end)
-    outside = tuple(one for one in row.context if not span.start <= one.span.start < span.end)
-    return replace(row, text=view.text, span=span, sections=view.sections, excerpt_kind="inspected", context=outside)
+def _widened(row: EvidenceRow, windows: Sequence[Window]) -> Iterator[EvidenceRow]:
+    inside = [one for one in windows if one.content_hash == row.span.content_hash]
+    if row.related_to is not None or not any(one.start <= row.span.start and row.span.end <= one.end for one in inside):
+        yield row
+        return
+    for one in inside:
+        chunk_id = f"{one.content_hash[:12]}:{one.start}-{one.end}"
+        span = replace(row.span, chunk_id=chunk_id, start=one.start, end=one.end)
+        shown = replace(row, text=one.text, span=span, sections=one.sections, context=one.context)
+        yield replace(shown, excerpt_kind="inspected") if span != row.span else row
 
 
 # What was read on the web
@@ -398,7 +414,7 @@ def _disputes(question: str, found: Sequence[Contradiction], pages: Mapping[str,
 def contradictions_in(question: str, pack: ResearchPack) -> tuple[Contradiction, ...]:
     """What the sources of a pack would contradict each other in, in an answer made of them."""
     prepared = prepare_synthesis(pack)
-    draft = extract(prepared, pack.query_plan)
+    draft = extract(QuestionEvidence(prepared, pack.query_plan))
     return () if draft.refused else verify(question, draft, prepared, pack.query_plan).contradictions
 
 

@@ -22,6 +22,7 @@ from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, JudgeResult
 from citewell.search import planner
 from citewell.search.conversation import prompt_of
+from citewell.search.inspect import PROMPT_CHARS, looked_for
 from citewell.search.pack import ResearchPack
 from citewell.search.plan import plan_question
 from citewell.search.query import QueryPlan, Variant
@@ -218,18 +219,21 @@ async def _read_given(run: Run, found: Findings, plan: QueryPlan) -> None:
 
 
 async def inspect(run: Run, found: Findings) -> None:
-    """Read more of the top rows."""
-    pack = found.pack
-    if pack is None or not pack.evidence:
+    """Read more of what was found: the parts of it that say most, as far as the evidence has room for them."""
+    pack, request = found.pack, run.request
+    if pack is None or not pack.evidence or not run.budget.inspect_rows:
         return
-    rows, query, own = pack.evidence[: run.budget.inspect_rows], pack.query_plan.text_query, run.request.components
-    keys, shown = tuple(row.source_key for row in rows), tuple((row.span.start, row.span.end) for row in rows)
-    read = run.io(Outside.inspect, keys, query, run.budget.inspect_chars, shown, own.get("inspector", ""))
-    views = await or_none(run, read, "inspect_top", "inspection_failed")
-    if views is None:
+    own, question = request.components.get("inspector", ""), pack.query_plan.text_query
+    queries, rows = looked_for(pack)
+    if own:
+        rows = rows[: run.budget.inspect_rows]
+    room = run.budget.inspect_chars if own else request.max_evidence_chars - PROMPT_CHARS
+    read = run.io(Outside.inspect, question, queries, rows, room, request.per_document, request.semantic, own)
+    windows = await or_none(run, read, "inspect_top", "inspection_failed")
+    if windows is None:
         return
-    found.pack = merge_inspection(pack, views)
-    found.inspected_keys = tuple(view.source_key for view in views)
+    found.pack = merge_inspection(pack, windows)
+    found.inspected_keys = tuple(dict.fromkeys(one.source_key for one in windows))
 
 
 async def verdict_on(run: Run, pack: ResearchPack, retries: int, expansions: int, tried: Sequence[str]) -> JudgeResult:

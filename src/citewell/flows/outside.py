@@ -19,7 +19,6 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from citewell.answer.evidence import PreparedSynthesis, Read
-from citewell.answer.quote import with_estimate
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.errors import CitewellError, NotFound, Unavailable
 from citewell.flows.kept_pages import Web
@@ -35,6 +34,7 @@ from citewell.reports.survey import TopicSurveys
 from citewell.runs.journal import Failed, step
 from citewell.runs.run import JudgeResult, Stage
 from citewell.search.given import reread
+from citewell.search.inspect import Found, Window, inspect_rows, window_of_view, with_contexts
 from citewell.search.lanes import OpenLane, SemanticUse, compare_texts
 from citewell.search.pack import PackBuilder, ResearchPack, RetrievalReport
 from citewell.search.query import QueryPlan
@@ -262,9 +262,9 @@ class Outside:
         def found() -> PackReply:
             builder = PackBuilder(self._store, semantic, self._open_lane, self._reranker)
             if source:
-                return PackReply(with_estimate(retrieved(source, question, plan, partial(builder.build, question))))
+                return PackReply(retrieved(source, question, plan, partial(builder.build, question)))
             pack, report = builder.build_with_report(question, plan)
-            return PackReply(with_estimate(pack), report)
+            return PackReply(pack, report)
 
         return await self._reading(found)
 
@@ -279,7 +279,7 @@ class Outside:
                 evidence=found.evidence,
                 exact_tag_evidence=found.exact_tag_evidence,
             )
-            return GivenRead(with_estimate(pack), found.refused)
+            return GivenRead(pack, found.refused)
 
         return await self._reading(read)
 
@@ -296,27 +296,35 @@ class Outside:
     @step("inspect_top", "search")
     async def inspect(
         self,
-        lookups: tuple[str, ...],
-        query: str,
+        question: str,
+        queries: tuple[str, ...],
+        rows: tuple[Found, ...],
         max_chars: int,
-        shown: tuple[tuple[int, int], ...] = (),
+        per_document: int | None = None,
+        semantic: SemanticUse = "off",
         inspector: str = "",
-    ) -> tuple[DocumentView, ...]:
-        """More of the top rows: around what each of them shows, in its place of the same order."""
-        places = dict(zip(lookups, shown, strict=False))
+    ) -> tuple[Window, ...]:
+        """More of what was found: the parts of all documents that say most.
+
+        The user's own inspector reads around what each row shows, so many characters of each.
+        """
+        real = tuple(replace(row, source_key=self._real(row.source_key)) for row in rows)
+        places = {row.source_key: (row.start, row.end) for row in rows}
 
         def read(lookup: str) -> DocumentView | None:
             try:
-                return self._view(self._real(lookup), query, max_chars, places.get(lookup))
+                return self._view(self._real(lookup), question, max_chars, places.get(lookup))
             except NotFound:
                 return None  # removed since it was found: the row keeps the window it had
 
-        def views() -> tuple[DocumentView, ...]:
-            if inspector:
-                return inspected(inspector, lookups, query, read)
-            return tuple(view for lookup in lookups if (view := read(lookup)) is not None)
+        def windows() -> tuple[Window, ...]:
+            if not inspector:
+                lane = self._open_lane if semantic == "on" else None
+                return inspect_rows(self._store, lane, question, queries, real, max_chars, per_document)
+            views = inspected(inspector, tuple(places), question, read)
+            return with_contexts(self._store, tuple(map(window_of_view, views)))
 
-        return await self._reading(views)
+        return await self._reading(windows)
 
     @step("optional_expand_or_retry", "gathering")
     async def expand(self, lookup: str, limit: int, max_chars: int, expander: str = "") -> tuple[EvidenceRow, ...]:

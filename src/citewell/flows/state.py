@@ -15,6 +15,7 @@ import msgspec
 
 from citewell.answer.evidence import NearestPassage, PreparedSynthesis, Truncation
 from citewell.answer.prompt import PROMPT_VERSION
+from citewell.answer.score import QuestionEvidence
 from citewell.check.verdict import AnswerStatus, CheckedSentence, Doubt, Draft, Opinion, Verification
 from citewell.flows.outside import Outside
 from citewell.models.entailment import ClaimPair, Entails
@@ -71,6 +72,13 @@ class Findings:
     record: Callable[[], ReportRecord] | None = None
     calls: list[ModelCall] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
+    evidence: QuestionEvidence | None = None
+
+    def read(self, prepared: PreparedSynthesis, plan: QueryPlan) -> QuestionEvidence:
+        """The evidence as the question concerns it, taken apart once however often it is asked for."""
+        if self.evidence is None or self.evidence.given != (prepared, plan):
+            self.evidence = QuestionEvidence(prepared, plan)
+        return self.evidence
 
     def saw(self, *keys: str) -> None:
         """Documents that a search came upon, each once."""

@@ -70,7 +70,7 @@ def answer_form(run: Run, found: Findings, refusal: Callable[[Draft], Draft] = l
         plan = found.plan
         if own:
             return await drafted_by(run, own, (QuotedQuery(SubQuestion(0, request.question), plan, prepared),))
-        draft = extract(prepared, plan, likeness, readings)
+        draft = extract(found.read(prepared, plan), likeness, readings)
         draft = in_sections(draft, prepared) if sections else draft
         return refusal(draft) if draft.refused else draft
 
@@ -96,7 +96,7 @@ async def answer(run: Run, found: Findings, form: WritingForm | None = None) -> 
     prepared = packed(run, found.pack, request.max_evidence_chars, taken)
     # What is to be compared is what is to be read.
     by_meaning = not use.writes and (request.semantic == "on" or bool(request.reader))
-    texts = texts_to_compare(prepared, found.pack.query_plan) if by_meaning else ()
+    texts = texts_to_compare(found.read(prepared, found.pack.query_plan)) if by_meaning else ()
     await Writing(run, found, form, prepared, found.plan or found.pack.query_plan).stands(texts)
     run.end(stop_reason(run, found))
 
@@ -167,7 +167,7 @@ class Writing:
             likeness = await self._compared(meant, texts)
         seconds = min(READER_SECONDS, run.seconds_left - ANSWER_GRACE_SECONDS)
         if texts and run.request.reader and not run.is_hurried and seconds > 0:
-            read = texts_to_read(self.prepared, self.plan, likeness)
+            read = texts_to_read(self.found.read(self.prepared, self.plan), likeness)
             readings = await self._readings(meant, read, round(seconds, 3))
         run.enter("synthesize")
         return await self.form.quote(self.prepared, likeness, readings)

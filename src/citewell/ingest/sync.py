@@ -264,7 +264,7 @@ def memory_for(entry: WalkedFile, held: int | None) -> int:
 
 
 # Raised when a reader changes what it makes of a file, so that unchanged files are read again.
-READER_VERSION = 4
+READER_VERSION = 5
 # The first batches are small, so that something can be found at once; later ones save commits.
 _FIRST_BATCH_FILES = 32
 _BATCH_FILES = 256

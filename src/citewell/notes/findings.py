@@ -17,7 +17,7 @@ from citewell.answer.evidence import PreparedSynthesis, inert, render_source
 from citewell.answer.passages import Passage, are_copies, passages_of, readable, shingles
 from citewell.answer.question import asked
 from citewell.answer.quote import extract
-from citewell.answer.score import PassageScore, read_evidence, score_passages
+from citewell.answer.score import PassageScore, QuestionEvidence, read_evidence, score_passages
 from citewell.answer.values import NUMBER_WORDS, dates_in, quantities_in
 from citewell.check.claim import check_text, is_claim
 from citewell.check.tokens import Rarity, content_stems
@@ -85,7 +85,7 @@ def find_passages(
 ) -> Draft:
     """A draft of quotations for a topic; refused where nothing speaks of it."""
     if topic.type == "question":
-        return _readable_answer(topic, extract(prepared, plan), MOST_FINDINGS[depth])
+        return _readable_answer(topic, extract(QuestionEvidence(prepared, plan)), MOST_FINDINGS[depth])
     chosen = list(_chosen(topic, prepared, plan, MOST_FINDINGS[depth], known))
     sentences = tuple(_sentence(one.passage) for one in chosen)
     return Draft(sentences, refused=not sentences, reason="" if sentences else "nothing speaks of it")

@@ -261,7 +261,7 @@ def markdown_document(text: str, *, warnings: tuple[str, ...] = ()) -> ReadDocum
     markup = scan(text, front.body_start)
     return ReadDocument(
         text=text,
-        title=front.title,
+        title=front.title or _title_heading(text, front.body_start, markup.headings),
         heading=_first_heading(markup.headings),
         sections=_properties(text, front)
         + sections_under(text, markup.headings, start=front.body_start, role="user_note"),
@@ -284,6 +284,18 @@ def _properties(text: str, front: FrontMatter) -> tuple[Section, ...]:
 
 def _first_heading(headings: Iterable[Heading]) -> str | None:
     return next((heading.text for heading in headings if heading.level == 1), None)
+
+
+# What a template fills in.
+_PLACEHOLDER = re.compile(r"\{\{|<%")
+
+
+def _title_heading(text: str, body_start: int, headings: Sequence[Heading]) -> str | None:
+    """The heading that is a note's title: the only one of the first level, or one that the text opens with."""
+    first = [heading for heading in headings if heading.level == 1 and not _PLACEHOLDER.search(heading.text)]
+    if first and (len(first) == 1 or not text[body_start : first[0].start].strip()):
+        return first[0].text
+    return None
 
 
 def _distinct_tags(tags: Iterable[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from citewell.answer.passages import (
 )
 from citewell.answer.question import asked
 from citewell.answer.quote import corrections_among, extract
-from citewell.answer.score import PassageScore, read_evidence, score_passages
+from citewell.answer.score import PassageScore, QuestionEvidence, read_evidence, score_passages
 from citewell.check.tokens import content_stems
 from citewell.check.verdict import Draft, DraftSentence
 from citewell.reports.brief import SubQuestion
@@ -306,7 +306,7 @@ def _statements(query: QuotedQuery) -> Iterator[DraftSentence]:
 
 def _answers(query: QuotedQuery) -> list[DraftSentence]:
     """What answers a sub-query outright."""
-    draft = extract(query.prepared, query.plan)
+    draft = extract(QuestionEvidence(query.prepared, query.plan))
     titles = {source.source_key: content_stems(source.title) for source in query.prepared.sources}
     answers = [
         one

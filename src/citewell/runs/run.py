@@ -187,6 +187,8 @@ class RunRequest:
     filters: Filters
     limits: Limits
     max_evidence_chars: int
+    # What the windows of one document may have together, where the caller says so.
+    per_document: int | None = None
     models: ModelUse = field(default_factory=ModelUse)
     topic: str | None = None
     topic_brief: bool | None = None

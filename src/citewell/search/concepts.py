@@ -6,6 +6,7 @@ words. Expansions help to find rows; they never satisfy a concept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -87,6 +88,10 @@ _EXCLUDED_TITLE = -0.5
 _EXCLUDED_TEXT = -0.3
 _EXACT_TITLE = 0.5
 _PREFERRED = 0.1
+_TEMPLATE = -0.4
+# A folder of templates, and a question that is about them.
+_TEMPLATES = re.compile(r"/[^/\w]*(?:templates?|vorlagen?|plantillas?|mod[eè]les?|modelli)/", re.IGNORECASE)
+_TEMPLATES_MEANT = re.compile(r"template|vorlage|plantilla|mod[eè]le|modell", re.IGNORECASE)
 
 Row = TypeVar("Row")
 
@@ -109,6 +114,11 @@ def exclusions(
             yield Signal(f"excluded:{concept.name}", _EXCLUDED_TEXT, "the question leaves this out")
 
 
+def is_template(document: Document) -> bool:
+    """Whether a note lies in a folder of templates: it says how notes are begun, and answers nothing."""
+    return _TEMPLATES.search(f"/{document.note_path or ''}") is not None
+
+
 def adjustments(
     plan: QueryPlan, document: Document, passage: ConceptText, titled: ConceptText, languages: Sequence[str]
 ) -> Iterator[Signal]:
@@ -116,6 +126,8 @@ def adjustments(
     yield from exclusions(plan.excluded, passage, titled, languages)
     if plan.family == "exact_title" and (title := _title_meant(plan, document)):
         yield Signal("exact_title", _EXACT_TITLE, f"is called {title}")
+    if is_template(document) and not _TEMPLATES_MEANT.search(plan.text_query):
+        yield Signal("template", _TEMPLATE, "a template, not a note")
     if document.source_type in plan.preferred_source_types:
         yield Signal("source_type", _PREFERRED, f"the question points to a {document.source_type}")
 

@@ -531,6 +531,10 @@ class SemanticLane:
             )
         return [candidate for candidate in found if candidate.score >= self.embedder.unrelated]
 
+    def chunks_near(self, text: str, keys: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        """How near every encoded chunk of these documents comes: by document and span; nothing without vectors."""
+        return self.index.similar_chunks(self.model, self.embedder.encode_query(text), keys)
+
 
 # Fusion: the results of several queries become one list of documents, each with its best chunk. Pure.
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from citewell.models.rerank import Reranker, Signal
 from citewell.search.aliases import AliasExpansion, expand_aliases, variant_with
-from citewell.search.concepts import ConceptText, adjustments, is_left_out, is_met, with_every_side
+from citewell.search.concepts import ConceptText, adjustments, is_left_out, is_met, is_template, with_every_side
 from citewell.search.lanes import (
     AS_PHRASE,
     PROVENANCE,
@@ -52,6 +52,7 @@ from citewell.search.rows import (
 )
 from citewell.search.spelling import SpellingGuess, SpellingResult, respell
 from citewell.search.topics import TopicBrief
+from citewell.store.links import names_of
 from citewell.store.port import Candidate, CorpusMatches, CorpusReader, Filters, LexicalQuery, TagCount
 from citewell.text.documents import ContentMode, Document, Role
 from citewell.text.languages import question_language
@@ -459,6 +460,7 @@ class PackBuilder:
     def build_with_report(self, question: str, plan: QueryPlan) -> tuple[ResearchPack, RetrievalReport]:
         """The pack for a planned question, and how it came to its rows."""
         languages = self._store.languages()
+        plan = _with_paths(self._store, plan)
         phrases = [concept.name for concept in plan.concepts if concept.protected == "phrase"]
         asked = lexical_query(plan.text_query, languages, phrases)
         spelled = respell(self._store, asked, doubtful_words(plan.text_query, phrases))
@@ -472,6 +474,8 @@ class PackBuilder:
         rows = self._rows(plan, query, weights, shown)
         rows = tuple(replace(row, signals=(*row.signals, *spelled.signals(row.matched_terms))) for row in rows)
         rows = self._with_pinned(plan, query, weights, rows, languages)
+        if plan.only_names:
+            rows = self._named_alone(plan, query, weights, rows, languages)
         rows = with_context(self._store, (*rows, *self._related(plan, rows)))
         tags = self._store.exact_tags(plan.tag_queries, plan.filters)
         tagged = self._exact_tag_rows(plan, query, weights, tags, languages)
@@ -587,7 +591,8 @@ class PackBuilder:
     ) -> tuple[EvidenceRow, ...]:
         """Each document with the part that says most of what was asked, wherever in it that stands."""
         found = [(row.candidate.document, row.candidate.chunk) for row in ranked]
-        chunks = [(document, shown_from(self._store, document, chunk, query)) for document, chunk in found]
+        beside = {word for concept in plan.concepts if concept.role in ("intent", "frame") for word in concept.terms}
+        chunks = [(document, shown_from(self._store, document, chunk, query, beside)) for document, chunk in found]
         readings = read_many(self._store, chunks, query, LOOK_THROUGH)
         return tuple(
             evidence_row(
@@ -608,19 +613,38 @@ class PackBuilder:
         rows: tuple[EvidenceRow, ...],
         languages: Sequence[str],
     ) -> tuple[EvidenceRow, ...]:
-        """The rows with every document the question names by its key; one that was not found takes a last place."""
+        """The rows with every pinned document: those that the question names come first, others take a last place."""
         keys = [key.partition("@")[0] for key in plan.source_keys]
         shown = {row.source_key for row in rows}
         missing = [key for key in dict.fromkeys(keys) if key not in shown][: plan.limits.limit]
         documents = self._store.documents_by_keys(missing, plan.filters) if missing else []
         pinned = [self._pinned_row(plan, query, weights, document, languages) for document in documents]
-        if not pinned:
-            return rows
-        kept = [row for row in rows if row.source_key in keys]
+        named = [row for row in (*rows, *pinned) if row.source_key in plan.named_keys]
+        last = [row for row in pinned if row not in named]
+        kept = [row for row in rows if row.source_key in keys and row not in named]
         others = [row for row in rows if row.source_key not in keys]
-        room = max(0, plan.limits.limit - len(pinned) - len(kept))
+        room = max(0, plan.limits.limit - len(named) - len(last) - len(kept))
         stays = {row.source_key for row in (*kept, *others[:room])}
-        return (*(row for row in rows if row.source_key in stays), *pinned)
+        return (*named, *(row for row in rows if row.source_key in stays), *last)
+
+    def _named_alone(
+        self,
+        plan: QueryPlan,
+        query: LexicalQuery,
+        weights: dict[str, float],
+        rows: tuple[EvidenceRow, ...],
+        languages: Sequence[str],
+    ) -> tuple[EvidenceRow, ...]:
+        """Of a question that only names documents: these, and those that carry every tag it names."""
+        tags = [concept.terms[0] for concept in plan.concepts if concept.protected == "tag"]
+        carry = self._store.tagged(tags, plan.filters, plan.limits.limit) if tags else []
+        tagged = [
+            self._pinned_row(plan, query, weights, document, languages)
+            for document in carry
+            if not is_template(document)
+        ]
+        named = [row for row in rows if row.source_key in plan.named_keys]
+        return tuple({row.source_key: row for row in (*named, *tagged)}.values())[: plan.limits.limit] or rows
 
     def _pinned_row(
         self,
@@ -653,6 +677,7 @@ class PackBuilder:
             replace(opening_row(self._store, document, query, weights, max_chars, "exact_tag"), lanes=("exact_tag",))
             for document in documents
             if not is_left_out(plan.excluded, ConceptText.of(document, document.title), languages)
+            and not is_template(document)
         ]
         return with_context(self._store, rows)
 
@@ -668,6 +693,26 @@ class PackBuilder:
                     shown.add(neighbour.source_key)
                     found.append(neighbour)
         return tuple(found)
+
+
+def _with_paths(store: CorpusReader, plan: QueryPlan) -> QueryPlan:
+    """The plan with the keys of the files whose paths the question names; a path that leads nowhere stays as it is."""
+    found = {path: key for path in plan.source_keys if ":" not in path and (key := key_at(store, path))}
+    if not found:
+        return plan
+    concepts = tuple(
+        replace(one, terms=(found[one.name],)) if one.protected == "source_key" and one.name in found else one
+        for one in plan.concepts
+    )
+    return replace(plan, concepts=concepts, source_keys=tuple(found.get(key, key) for key in plan.source_keys))
+
+
+def key_at(store: CorpusReader, path: str) -> str | None:
+    """The key of the document whose file has this path, or a path that ends so."""
+    ending = f"/{path.strip('/')}".casefold()
+    called = store.documents_called([name for name, _ in names_of(path, ())])
+    paths = {document.source_key: f"/{document.note_path}".casefold() for _, document in called if document.note_path}
+    return min((key for key, own in paths.items() if own.endswith(ending)), default=None)
 
 
 def _with_reserved(ranked: list[_RankedRows], nearest: str | None) -> list[_RankedRows]:

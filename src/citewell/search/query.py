@@ -120,6 +120,18 @@ class QueryPlan:
     def required(self) -> tuple[Concept, ...]:
         return tuple(concept for concept in self.concepts if concept.required)
 
+    @property
+    def named_keys(self) -> tuple[str, ...]:
+        """The documents that the question itself names, by key or path."""
+        named = (concept.terms[0] for concept in self.concepts if concept.protected == "source_key")
+        return tuple(key.partition("@")[0] for key in named)
+
+    @property
+    def only_names(self) -> bool:
+        """Whether the question says nothing but which documents it is about: by key, by path, by tag."""
+        told = [concept for concept in self.concepts if concept.role in ("anchor", "content")]
+        return bool(told) and all(concept.protected in ("source_key", "tag") for concept in told)
+
 
 # Words with a part to play in questions: what frames them, what they ask for. Data only.
 
@@ -172,7 +184,7 @@ FRAME_WORDS = frozenset(
 
 # The one normaliser: a question becomes clean search text, terms, tags and protected anchors. No model, no index.
 #
-# Filler is stripped, source keys are taken out of the text; quoted phrases, handles, tags, dotted tokens and
+# Filler is stripped, source keys and paths are taken out of the text; quoted phrases, handles, tags, dotted tokens and
 # single-letter names are kept whole. Every surface and every lane sees a question through this.
 
 
@@ -182,6 +194,12 @@ _MAX_TAG_QUERIES = 24
 QUOTED = re.compile(r'"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,300})」')
 SOURCE_KEY = re.compile(
     rf"(?<![\w/])(?:{'|'.join(sorted(set(KEY_PREFIXES.values())))}):[\w./~+-]*\w(?:@[0-9a-f]{{64}})?"
+)
+# A path to a file as people write one: folders, and an ending that notes and documents have.
+_PATH = re.compile(
+    r"(?<![\w/:.@~-])(?:[^\s/\"'“”<>|?*:]+/)+[^\s/\"'“”<>|?*:]+"
+    r"\.(?:md|markdown|mdx|txt|org|rst|pdf|epub|html?|docx|pptx|xlsx|csv|ipynb|canvas)\b",
+    re.IGNORECASE,
 )
 
 _ABBREVIATION = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
@@ -225,8 +243,8 @@ def check_question(question: str) -> str:
 
 def normalize(question: str) -> NormalizedQuestion:
     """A question normalised. The same question always gives the same result."""
-    source_keys = tuple(dict.fromkeys(SOURCE_KEY.findall(question)))
-    without_keys = SOURCE_KEY.sub(" ", question)
+    source_keys = tuple(dict.fromkeys((*SOURCE_KEY.findall(question), *_PATH.findall(question))))
+    without_keys = _PATH.sub(" ", SOURCE_KEY.sub(" ", question))
     phrases = tuple(dict.fromkeys(" ".join(filter(None, groups)).strip() for groups in QUOTED.findall(without_keys)))
     text = strip_filler(_lowered_if_shouted(" ".join(without_keys.split())))
     tokens = _without_foreign_frame(tuple(token for token in query_tokens(text) if not _is_noise(token)), text)

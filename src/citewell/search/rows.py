@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -168,17 +168,20 @@ def read_many(
     ]
 
 
-def shown_from(texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery) -> Chunk:
+def shown_from(
+    texts: TextSource, document: Document, chunk: Chunk, query: LexicalQuery, beside: Collection[str] = ()
+) -> Chunk:
     """The place a row is shown from: the chunk that was found, or where a long document begins that is only named.
 
     A question that says nothing but what a document is called is answered by its opening; in a document too long to be
-    looked through whole the chunk that was found may lie far from there.
+    looked through whole the chunk that was found may lie far from there. Words that only say what is wanted of it are
+    given as `beside`.
     """
     if document.length <= LOOK_THROUGH or not query.terms or chunk.ordinal == 0:
         return chunk
     names = " ".join((document.title, *document.aliases))
     named = {match.term for match in find_matches(names, query, document.language)}
-    if not {term.text for term in query.terms} <= named:
+    if not {term.text for term in query.terms} - {*beside} <= named:
         return chunk
     return opening_of(texts, document, chunk.role)
 
@@ -333,15 +336,21 @@ class _Part:
 
 def with_context(texts: TextSource, rows: Sequence[EvidenceRow]) -> tuple[EvidenceRow, ...]:
     """The rows, each with what stands above its window and belongs to it."""
-    below = [row for row in rows if row.span.start > 0]
-    sections = texts.sections_of([(row.source_key, row.span.content_hash, 0, row.span.start + 1) for row in below])
-    spans = [(max(0, row.span.start - _LOOK_ABOVE), row.span.end + _LOOK_BELOW) for row in below]
-    slices = texts.slices([(row.span.content_hash, *span) for row, span in zip(below, spans, strict=True)])
-    found = {
-        id(row): context_of(row.span, text, start, above)
-        for row, text, (start, _), above in zip(below, slices, spans, sections, strict=True)
-    }
-    return tuple(replace(row, context=found[id(row)]) if found.get(id(row)) else row for row in rows)
+    found = contexts_of(texts, [(row.source_key, row.span) for row in rows])
+    return tuple(replace(row, context=above) if above else row for row, above in zip(rows, found, strict=True))
+
+
+def contexts_of(texts: TextSource, places: Sequence[tuple[str, Span]]) -> list[tuple[Context, ...]]:
+    """What stands above each of these spans of documents and belongs to it."""
+    below = [at for at, (_, span) in enumerate(places) if span.start > 0]
+    under = [places[at] for at in below]
+    sections = texts.sections_of([(key, span.content_hash, 0, span.start + 1) for key, span in under])
+    looked = [(max(0, span.start - _LOOK_ABOVE), span.end + _LOOK_BELOW) for _, span in under]
+    slices = texts.slices([(places[at][1].content_hash, *look) for at, look in zip(below, looked, strict=True)])
+    found: list[tuple[Context, ...]] = [()] * len(places)
+    for at, text, (start, _), above in zip(below, slices, looked, sections, strict=True):
+        found[at] = context_of(places[at][1], text, start, above)
+    return found
 
 
 def context_of(span: Span, text: str, offset: int, sections: Sequence[SectionView]) -> tuple[Context, ...]:

@@ -74,7 +74,7 @@ _NOTHING: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _BlockScores:
+class BlockScores:
     """The blocks of a text, the headings above each, and what each says of each term; most say nothing of any."""
 
     blocks: Sequence[Block]
@@ -105,19 +105,39 @@ def best_window(
         return trim(text, *_snap(text, 0, len(text), *preferred))
     if not matches:
         return _grow(text, preferred[0], preferred[0], max_chars)
-    blocks = blocks_of(text)
-    if not blocks:
+    if not blocks_of(text):
         return _grow(text, matches[0].start, matches[0].end, max_chars)
-    if is_opening:
-        titled = {*titled, *_first_heading_terms(blocks, matches)}
-    scored = _scored(text, blocks, matches, _beyond_the_title(weights, titled))
-    missing = _share({*weights} - {match.term for match in matches}, matches, weights)
-    best = _best_block(scored, preferred, _share(titled, matches, weights) if is_opening else None, missing)
-    low, high = _grown(scored, best, max_chars, (best, best))
+    scored, totals = block_scores(text, matches, weights, preferred, titled, is_opening=is_opening)
+    best = max(range(len(totals)), key=lambda number: (totals[number], -number))
+    low, high = grown(scored, best, max_chars)
     if high - low > max_chars:
         inside = [match for match in matches if low <= match.start and match.end <= high]
         return _heaviest_part(text, (low, high), inside, weights, max_chars)
     return _filled(text, low, high, max_chars)
+
+
+def block_scores(
+    text: str,
+    matches: Sequence[Match],
+    weights: Mapping[str, float],
+    preferred: tuple[int, int],
+    titled: Collection[str] = (),
+    *,
+    is_opening: bool = True,
+) -> tuple[BlockScores, list[float]]:
+    """The blocks of a text with what each says of each term, and how good each is as the middle of a window."""
+    blocks = blocks_of(text)
+    if is_opening:
+        titled = {*titled, *_first_heading_terms(blocks, matches)}
+    scored = _scored(text, blocks, matches, _beyond_the_title(weights, titled))
+    missing = _share({*weights} - {match.term for match in matches}, matches, weights)
+    named = _share(titled, matches, weights) if is_opening else None
+    return scored, _totals(scored, preferred, named, missing) if blocks else []
+
+
+def grown(scored: BlockScores, best: int, max_chars: int) -> tuple[int, int]:
+    """The span of a block and of as many neighbours that belong to it as fit."""
+    return _grown(scored, best, max_chars, (best, best))
 
 
 def _beyond_the_title(weights: Mapping[str, float], titled: Collection[str]) -> Mapping[str, float]:
@@ -155,7 +175,7 @@ def wider_window(
     return _filled(text, low, high, max_chars) if high - low < max_chars else shown
 
 
-def _scored(text: str, blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> _BlockScores:
+def _scored(text: str, blocks: Sequence[Block], matches: Sequence[Match], weights: Mapping[str, float]) -> BlockScores:
     counts = _counts(blocks, matches)
     paths = headings_above(blocks)
     worth = _worth(counts, len(blocks), weights)
@@ -173,7 +193,7 @@ def _scored(text: str, blocks: Sequence[Block], matches: Sequence[Match], weight
         own = said.setdefault(number, {})
         for term in {match.term for match in matches if header[0] <= match.start < header[1]}:
             own[term] = max(own.get(term, 0.0), worth[term])
-    return _BlockScores(blocks, paths, said, _asking(blocks, counts, worth))
+    return BlockScores(blocks, paths, said, _asking(blocks, counts, worth))
 
 
 def _under_headers(
@@ -234,8 +254,8 @@ def _worth(counts: Mapping[int, Counter[str]], blocks: int, weights: Mapping[str
     }
 
 
-def _best_block(scored: _BlockScores, preferred: tuple[int, int], named: float | None, missing: float) -> int:
-    """The block that says most, alone and with its neighbours.
+def _totals(scored: BlockScores, preferred: tuple[int, int], named: float | None, missing: float) -> list[float]:
+    """How much each block says, alone and with its neighbours.
 
     A question that only names the document (`named`) is answered where its text begins, if that is here; where words of
     it are `missing` from the text, the place that the ranking found, perhaps by meaning, counts too.
@@ -261,10 +281,10 @@ def _best_block(scored: _BlockScores, preferred: tuple[int, int], named: float |
     if named is not None:
         opening = next((n for n, block in enumerate(scored.blocks) if block.kind in ("paragraph", "item")), 0)
         totals[opening] += (_OPENING + _NAMES * named * named) * top
-    return max(range(len(totals)), key=lambda number: (totals[number], -number))
+    return totals
 
 
-def _grown(scored: _BlockScores, best: int, max_chars: int, begun: tuple[int, int]) -> tuple[int, int]:
+def _grown(scored: BlockScores, best: int, max_chars: int, begun: tuple[int, int]) -> tuple[int, int]:
     """The span of what is begun with and of the neighbours that fit, the nearer in structure and more telling first."""
     blocks = scored.blocks
     first, last = begun
@@ -292,7 +312,7 @@ def _show(shown: dict[str, float], said: Mapping[str, float]) -> None:
         shown[term] = max(shown.get(term, 0.0), value)
 
 
-def _gain(scored: _BlockScores, shown: Mapping[str, float], number: int, best: int, *, before: bool) -> float:
+def _gain(scored: BlockScores, shown: Mapping[str, float], number: int, best: int, *, before: bool) -> float:
     """How welcome a block is beside what is shown: what it adds, and whether it belongs to the best one."""
     said = scored.said(number)
     fresh = sum(max(0.0, value - shown.get(term, 0.0)) for term, value in said.items())

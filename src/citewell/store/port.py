@@ -184,6 +184,10 @@ class VectorIndex(Protocol):
         """The nearest chunk of each of the nearest documents; None where this model has no vectors to compare."""
         ...
 
+    def similar_chunks(self, model: str, query: Vectors, keys: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        """The similarity of every chunk of these documents that has a vector, by its document and span."""
+        ...
+
 
 class Summaries(Protocol):
     """Text derived from documents: which of them lack it, and storing it. A document that changes loses its own."""

@@ -16,6 +16,9 @@ from citewell.text.languages import detect_language
 from citewell.text.urls import canonical_url
 from citewell.text.words import compound_terms, index_terms
 
+# File names that say nothing of what is in them.
+NAMELESS = frozenset({"readme", "index", "_index", "untitled"})
+
 
 def prepare_document(imported: ImportedDocument, path: str, source_type: SourceType | None = None) -> PreparedDocument:
     """Everything derived from a document that the store needs; the user may say what it is, whatever its kind."""
@@ -25,7 +28,7 @@ def prepare_document(imported: ImportedDocument, path: str, source_type: SourceT
     shown = " ".join(((read.title or "").strip() or file_stem(path)).split())[:300]
     tags = distinct_tags(read.tags)
     written = " ".join(tag for tag, _ in sorted(tags, key=lambda pair: pair[1]))
-    aliases = _other_names(read, shown, language)
+    aliases = _other_names(read, shown, "" if imported.part else file_stem(path), language)
     chunks = chunk_document(read.text, read.sections, digest)
     return PreparedDocument(
         read=read,
@@ -49,11 +52,14 @@ def prepare_document(imported: ImportedDocument, path: str, source_type: SourceT
     )
 
 
-def _other_names(read: ReadDocument, title: str, language: str | None) -> tuple[str, ...]:
-    """What a document is called beside its title: its aliases, and a heading that says something else."""
-    known = {index_terms(name, language) for name in (title, *read.aliases)}
-    heading = read.heading or ""
-    return (*read.aliases, heading) if heading and index_terms(heading, language) not in known else read.aliases
+def _other_names(read: ReadDocument, title: str, stem: str, language: str | None) -> tuple[str, ...]:
+    """What a document is called beside its title: its aliases, a heading and a file name that say something else."""
+    names = list(read.aliases)
+    for name in (read.heading or "", "" if stem.casefold() in NAMELESS else stem):
+        said = index_terms(name, language)
+        if said and all(said != index_terms(known, language) for known in (title, *names)):
+            names.append(name)
+    return tuple(names)
 
 
 def file_stem(path: str) -> str:

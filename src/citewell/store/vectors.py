@@ -135,6 +135,27 @@ class VectorStore:
                 scored = self._nearest(connection, state, query.reshape(-1), known, limit)
             return fulltext.candidates(connection, scored)
 
+    def similar_chunks(self, model: str, query: Vectors, keys: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        """The similarity of every chunk of these documents that has a vector, by its document and span."""
+        import numpy as np
+
+        from citewell.store.vectors_write import similarities
+
+        with self._database.read() as connection:
+            state = read_vector_state(connection)
+            if state.model != model or not state.last_chunk or not keys:
+                return {}
+            marks = ",".join("?" * len(keys))
+            rows = fetch_rows(
+                connection,
+                "SELECT c.id, d.source_key, c.start, c.end FROM chunks c JOIN documents d ON d.id = c.document_id"
+                f" WHERE d.source_key IN ({marks}) AND c.id <= ? ORDER BY c.id",
+                (*keys, state.last_chunk),
+            )
+            ids = np.array([row[0] for row in rows], np.int64)
+            scores = similarities(query.reshape(-1), *_read_vectors(connection, ids, state.dimension))
+        return {(row[1], row[2], row[3]): float(score) for row, score in zip(rows, scores.tolist(), strict=True)}
+
     def _nearest(
         self,
         connection: apsw.Connection,

@@ -169,6 +169,13 @@ def _unstemmed(word: str) -> str:
 _WORD = re.compile(r"[^\W\d_]+")
 # Below this share of function words a question is a list of keywords, of no language.
 _LEAST_SHARE = 0.3
+# What the library leaves out.
+_FURTHER_FUNCTION_WORDS = {
+    "it": "quale quali quanto quanta quanti quante dice dicono",
+    "de": "gibt heisst sagt welch",
+    "es": "cuales dice dicen hay",
+    "fr": "quels quelles dit disent",
+}
 
 
 @cache
@@ -179,7 +186,8 @@ def function_words(language: str) -> frozenset[str]:
     name = LANGUAGE_NAMES.get(language)
     if name is None:
         return frozenset()
-    return frozenset(folded_text(word) for word in get_stop_words(name.lower())) | stop_words(language)
+    further = _FURTHER_FUNCTION_WORDS.get(language, "").split()
+    return frozenset(folded_text(word) for word in (*get_stop_words(name.lower()), *further)) | stop_words(language)
 
 
 def question_language(text: str) -> str | None:
