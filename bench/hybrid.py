@@ -39,7 +39,7 @@ class RecordingEmbedder:
     def __init__(self, model: Embedder) -> None:
         self._model = model
         self.model_id, self.dimension, self.unrelated = model.model_id, model.dimension, model.unrelated
-        self.tells_answers = model.tells_answers
+        self.related, self.tells_answers = model.related, model.tells_answers
         self.passages: list[Floats] = []
         self.queries: dict[str, Floats] = {}
         self.seconds = 0.0

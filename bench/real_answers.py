@@ -29,7 +29,7 @@ from citewell.answer.confidence import (
     CHOSEN,
     by_meaning_too,
     confidence_features,
-    texts_to_compare,
+    windows_to_compare,
 )
 from citewell.answer.evidence import Likeness, prepare_synthesis
 from citewell.answer.question import asked
@@ -37,8 +37,8 @@ from citewell.answer.score import WEIGHTS, QuestionEvidence, read_evidence, scor
 from citewell.answer.units import pieces_of, unit_of
 from citewell.engine import Citewell
 from citewell.errors import CitewellError
-from citewell.models.embeddings import Embedder
 from citewell.runs.run import RunResult
+from citewell.search.lanes import near_parts
 from citewell.search.pack import ResearchPack
 from citewell.settings import Settings
 from citewell.wire import to_json
@@ -89,17 +89,7 @@ def scored(question: Question, result: RunResult | None, scorer: ModuleType) -> 
     return line | judged | found
 
 
-def compare(embedder: Embedder | None, question: str, texts: Sequence[str]) -> Likeness:
-    """What a run is told of its passages where meaning takes part."""
-    if embedder is None or not texts:
-        return Likeness()
-    found = embedder.encode_passages(texts) @ embedder.encode_query(question)[0]
-    return Likeness(tuple(texts), tuple(round(float(one), 4) for one in found))
-
-
-def candidates(
-    question: Question, pack: ResearchPack, scorer: ModuleType, embedder: Embedder | None
-) -> Candidates | None:
+def candidates(question: Question, pack: ResearchPack, scorer: ModuleType, engine: Citewell) -> Candidates | None:
     """What there was to choose from, each passage judged as if it were the whole answer."""
     prepared = prepare_synthesis(pack)
     if not prepared.sources:
@@ -107,9 +97,10 @@ def candidates(
     reading = read_evidence(prepared, pack.query_plan)
     part = asked(pack.query_plan.text_query)[0]
     plan = pack.query_plan
-    likeness = compare(
-        embedder, plan.text_query, texts_to_compare(QuestionEvidence(prepared, plan)) if embedder else ()
-    )
+    likeness = Likeness()
+    if engine.semantic_use(True) == "on":
+        windows = windows_to_compare(QuestionEvidence(prepared, plan))
+        likeness = Likeness(near_parts(engine.semantic_lane, plan.text_query, windows))
     ranked = by_meaning_too(score_passages(part, reading), likeness)
     if not ranked:
         return None
@@ -128,13 +119,13 @@ def candidates(
         question["answerable"],
         np.array([[one.features[name] for name in WEIGHTS] for one in ranked]),
         np.array(right),
-        np.array([lacks[name] for name in fitted_names(embedder)]),
+        np.array([lacks[name] for name in fitted_names(bool(likeness.parts))]),
     )
 
 
-def fitted_names(embedder: Embedder | None) -> list[str]:
+def fitted_names(by_meaning: bool) -> list[str]:
     """The features whose weights are fitted: two more where meaning takes part."""
-    formula = BY_WORDS if embedder is None else BY_MEANING
+    formula = BY_MEANING if by_meaning else BY_WORDS
     return [name for name in formula.weights if name not in CHOSEN]
 
 
@@ -207,7 +198,6 @@ def main() -> None:
     vaults = sorted({one["vault"] for one in questions})
     kept = args.data / "kept"
     index_vaults(args.real, args.data, vaults, args.embeddings, kept)
-    embedder = Citewell(Settings(data_dir=kept, embeddings="on")).embedder if args.embeddings == "on" else None
     lines: list[dict[str, Any]] = []
     among: list[Candidates] = []
     for vault in vaults:
@@ -216,7 +206,7 @@ def main() -> None:
             result = ask(engine, scorer.prompt(question))
             lines.append(scored(question, result, scorer))
             if args.fit and result is not None and result.pack is not None:
-                found = candidates(question, result.pack, scorer, embedder)
+                found = candidates(question, result.pack, scorer, engine)
                 among += [found] if found is not None else []
         engine.close()
     kinds = sorted({line["kind"] for line in lines})
@@ -229,7 +219,7 @@ def main() -> None:
     print("\n".join(scorer.calibration(likely)))
     print(scorer.summary(lines))
     if args.fit:
-        print_fits(among, fitted_names(embedder))
+        print_fits(among, fitted_names(args.embeddings == "on"))
 
 
 if __name__ == "__main__":

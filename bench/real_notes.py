@@ -60,7 +60,7 @@ class KeptEmbedder:
     def __init__(self, model: Embedder, folder: Path) -> None:
         self._model = model
         self.model_id, self.dimension, self.unrelated = model.model_id, model.dimension, model.unrelated
-        self.tells_answers = model.tells_answers
+        self.related, self.tells_answers = model.related, model.tells_answers
         self._path = folder / f"{model.model_id}.npz"
         self._known: dict[str, Floats] = {}
         if self._path.exists():

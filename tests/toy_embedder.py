@@ -18,6 +18,7 @@ class WordEmbedder:
 
     dimension = DIMENSION
     unrelated = 0.2
+    related = 0.3
     tells_answers = True
 
     def __init__(self, model_id: str = "words-64", stop_after: int | None = None) -> None:

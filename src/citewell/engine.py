@@ -25,7 +25,7 @@ from citewell.ask import OPTION_PROFILES, Ask, asked, checked, checked_topic, si
 from citewell.corpus_api import Corpus, Place
 from citewell.errors import BadInput, CitewellError, Conflict, WorkFailed
 from citewell.models.endpoints import EXTRACTIVE
-from citewell.search.lanes import similarities
+from citewell.search.lanes import near_parts
 from citewell.search.query import check_question
 from citewell.settings import Settings, load_settings, setting_fields
 from citewell.text.canonical import canonicalize
@@ -347,14 +347,16 @@ class Citewell(Parts):
         return self.masker.mask_value(pack)
 
     def _likeness(self, pack: ResearchPack) -> Likeness | None:
-        """How near the best passages of a pack come to its question, as a run would find it."""
-        from citewell.answer.confidence import texts_to_compare
+        """How near the evidence of a pack comes to its question, as a run would find it."""
+        from citewell.answer.confidence import windows_to_compare
         from citewell.answer.evidence import Likeness
         from citewell.answer.quote import direct_evidence
 
-        texts = texts_to_compare(direct_evidence(pack))
-        found = similarities(self.semantic_lane, pack.query_plan.text_query, texts)
-        return Likeness(texts, found) if found else None
+        windows = windows_to_compare(direct_evidence(pack))
+        try:
+            return Likeness(near_parts(self.semantic_lane, pack.query_plan.text_query, windows))
+        except CitewellError:
+            return None
 
     def explain(self, pack: ResearchPack) -> Explanation:
         """Why a search came to what it came to, in sentences and without a model; also where it found nothing."""

@@ -1,9 +1,8 @@
-"""Passages are compared with the question by meaning: asked outside, on record, and never needed for an answer."""
+"""Evidence is compared with the question by meaning: asked outside, on record, and never needed for an answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +22,10 @@ QUESTION = "how many tyres does the automobile have?"
 
 
 class Broken(WordEmbedder):
-    """Finds, and fails as soon as passages are to be compared."""
+    """Encodes, and fails as soon as a question is to be compared."""
 
-    is_encoding = True
-
-    def encode_passages(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        if not self.is_encoding:
-            raise RuntimeError("bad graph")
-        return super().encode_passages(texts)
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
+        raise RuntimeError("bad graph")
 
 
 class Unmeasured(WordEmbedder):
@@ -49,8 +44,6 @@ def _asked(data: Path, vault: Path, embedder: Embedder) -> tuple[Citewell, RunRe
     engine = Citewell(Settings(data_dir=data, embeddings="on"), SteadyClock(), lambda: embedder)
     add(engine, vault)
     list(engine.corpus.encode())
-    if isinstance(embedder, Broken):
-        embedder.is_encoding = False
     return engine, asyncio.run(_last(engine))
 
 

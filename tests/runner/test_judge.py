@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from citewell import AddReport, Citewell, EvidenceRow, ResearchPack
+from citewell.answer.quote import direct_evidence, estimate
 from citewell.flows.judge import judge
 from citewell.runs.run import JudgeResult
 from citewell.search.rows import UNLIKELY
@@ -16,7 +17,7 @@ from runner.test_runs import ask
 
 
 def judged(found: ResearchPack, *, retries: int = 1, expansions: int = 1, tried: tuple[str, ...] = ()) -> JudgeResult:
-    return judge(found, retries_left=retries, expansions_left=expansions, tried=tried)
+    return judge(found, estimate(direct_evidence(found)), retries_left=retries, expansions_left=expansions, tried=tried)
 
 
 def test_a_row_that_carries_everything_is_enough() -> None:

@@ -118,14 +118,13 @@ def test_the_reader_is_asked_about_a_bounded_number_of_passages_for_a_bounded_ti
 def test_passages_are_compared_by_meaning_first_and_then_read() -> None:
     run = Watched(semantic="on")
     assert run.playing.open == ["compare"]
-    compared = run.playing.call("compare").arguments["texts"]
-    near = tuple(0.5 for _ in compared)
+    near = tuple((*window, 0.5) for window in run.playing.call("compare").arguments["windows"])
     run.playing.gives("compare", Similarities(near))
     assert run.playing.open == ["read_answers"]
     read = run.playing.call("read_answers").arguments["texts"]
     answers = tuple(Read(0.25, 0, 3) for _ in read)
     run.playing.gives("read_answers", answers)
-    assert run.chosen_by == [(Likeness(compared, near), Readings(read, answers))]
+    assert run.chosen_by == [(Likeness(near), Readings(read, answers))]
 
 
 @pytest.mark.parametrize("happens", ["fails", "finish", "writing"])

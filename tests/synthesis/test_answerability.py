@@ -68,4 +68,6 @@ def test_one_estimate_goes_with_a_pack_and_decides_about_the_answer() -> None:
     found = pack(row("note:a", text="Kirkhaven pier was first surveyed in 1859."), question=QUESTION)
     draft = extract(QuestionEvidence(prepare_synthesis(found), found.query_plan))
     assert (draft.refused, draft.answerability) == (False, estimate(direct_evidence(found)))
-    assert judge(found, retries_left=0, expansions_left=0, tried=()).answerability == estimate(direct_evidence(found))
+    assert judge(
+        found, estimate(direct_evidence(found)), retries_left=0, expansions_left=0, tried=()
+    ).answerability == estimate(direct_evidence(found))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.answer.confidence import texts_to_compare
+from citewell.answer.confidence import windows_to_compare
 from citewell.answer.evidence import PreparedSource
 from citewell.answer.quote import extract
 from citewell.answer.score import QuestionEvidence
@@ -203,7 +203,7 @@ def test_a_question_in_another_language_is_not_compared_by_a_model_that_knows_en
         ("Quand est-ce que le phare a été allumé par le maire ?", False),
         ("When was the phare lit by the maire?", True),
     ):
-        assert bool(texts_to_compare(QuestionEvidence(prepared(question, (note,)), plan(question)))) is is_asked
+        assert bool(windows_to_compare(QuestionEvidence(prepared(question, (note,)), plan(question)))) is is_asked
 
 
 def test_the_sentence_that_goes_on_about_the_same_thing_is_shown_too() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from citewell.answer.evidence import prepare_synthesis
-from citewell.answer.quote import extract
+from citewell.answer.quote import direct_evidence, estimate, extract
 from citewell.answer.score import QuestionEvidence
 from citewell.flows.judge import judge
 from citewell.search.rows import LIKELY
@@ -76,4 +76,7 @@ def test_what_is_not_found_is_never_called_likely() -> None:
     assert draft.refused
     assert draft.answerability is not None
     assert draft.answerability.probability < LIKELY
-    assert judge(found, retries_left=0, expansions_left=0, tried=()).answerability == draft.answerability
+    assert (
+        judge(found, estimate(direct_evidence(found)), retries_left=0, expansions_left=0, tried=()).answerability
+        == draft.answerability
+    )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.evidence import Likeness, Read, Readings
@@ -181,7 +181,7 @@ BY_MEANING = Formula(
         "insufficient": -0.09,
         "unstated": -1.05,
         "impersonal": -0.63,
-        "near_block": 1.25,
+        "near": 1.25,
         "unseen": -2.0,
         "no_reason": -0.9,
     },
@@ -218,7 +218,7 @@ class ConfidenceFeatures:
     no_reason: float
     off_topic: float  # a sentence without a word of the question, under headings that hardly have one
     impersonal: float  # asked of the writer's own life, and the passage speaks of nobody's
-    near_block: float  # in meaning, with its headings; 0 where no model was asked
+    near: float  # in meaning; 0 without vectors
 
 
 def confidence(
@@ -270,7 +270,7 @@ def confidence_features(
             best.passage.kind in ("sentence", "line") and best.own < LEAST_OWN and best.features["headed"] < ASKS
         ),
         impersonal=float(_is_personal(part.text) and not _speaks_of_the_writer(best.passage)),
-        near_block=best.near_block or 0.0,
+        near=best.near or 0.0,
     )
 
 
@@ -303,11 +303,11 @@ def _speaks_of_the_writer(passage: Passage) -> bool:
     return passage.kind == "property" or _FIRST_PERSON.search(folded_text(around)) is not None
 
 
-# Likeness: how near the best passages come to the question in meaning, by an embedding model. Pure.
+# Likeness: how near the parts of the evidence come to the question, by the vectors of an embedding model. Pure.
 #
-# Words choose a few candidates; a model, asked outside (`flows/outside.py`) and put on record, says how near each comes
-# with its title, heading and lead-in, and how near the block it stands in. Both decide with the words which passage is
-# best, and whether it answers: a passage may have every word of a question and speak of something else.
+# The vectors are those the corpus is searched by, one for every few paragraphs; they are read outside
+# (`flows/outside.py`) and put on record. They decide with the words which passage is best, and whether it answers: a
+# passage may have every word of a question and speak of something else.
 #
 # Example:
 #     question: Which dentist do I go to?
@@ -315,66 +315,51 @@ def _speaks_of_the_writer(passage: Passage) -> bool:
 #     likeness: 0.59, where passages that answer have 0.7 and more
 
 
-# The answer is hardly ever further down; each costs a hundredth of a second.
-MAX_PASSAGES = 24
-MAX_BLOCKS = 8
-_PASSAGE_CHARS, _BLOCK_CHARS = 600, 1_200
-# How much of the score is meaning. People ask in other words than they wrote: over six collections that nothing was
-# chosen on, the answer comes first for 68 of 140 questions with these, for 55 with 0.6 and 0; over `dev` for 81 and 86
-# of 123, and among the first three for as many with both.
-LIKENESS_WEIGHT, BLOCK_WEIGHT = 2.0, 1.0
+# How much of the score is meaning: of 1.2, 2 and 3 chosen on `dev`. Vectors of single passages, made while the question
+# waits, gave as many right answers there and refused no better, for a third of the processor time.
+LIKENESS_WEIGHT = 2.0
 
 
-def texts_to_compare(evidence: QuestionEvidence) -> tuple[str, ...]:
-    """What a model is asked about: the best passages of each part of the question, and their blocks.
+def windows_to_compare(evidence: QuestionEvidence) -> tuple[tuple[str, int, int], ...]:
+    """Where vectors are to be read: the evidence, each window by its document, start and end.
 
-    Nothing for a question in another language: the model has learned English, and calls everything else alike.
+    Nowhere for a question in another language: the model has learned English, and calls everything else alike.
     """
-    if not evidence.prepared.sources or question_language(evidence.plan.text_query) not in (None, "en"):
+    if question_language(evidence.plan.text_query) not in (None, "en"):
         return ()
-    return tuple(dict.fromkeys(text for _, _, ranked in evidence.parts for text in _texts(ranked)))
-
-
-def _texts(ranked: Sequence[PassageScore]) -> Iterator[str]:
-    for one in ranked[:MAX_PASSAGES]:
-        yield passage_text(one.passage)
-    yield from list(dict.fromkeys(block_text(one.passage) for one in ranked[:MAX_PASSAGES]))[:MAX_BLOCKS]
-
-
-def passage_text(passage: Passage) -> str:
-    """A passage as it is compared: it may lean on its title, its heading and what leads into it."""
-    return f"{_under(passage)} {passage.lead} {passage.shown}"[:_PASSAGE_CHARS]
-
-
-def block_text(passage: Passage) -> str:
-    """The block of a passage as it is compared."""
-    start, end = AnswerUnit(passage, (passage,)).block
-    return f"{_under(passage)} {passage.source.text[start:end]}"[:_BLOCK_CHARS]
-
-
-def _under(passage: Passage) -> str:
-    return f"{passage.source.title}. {passage.heading}:"
+    return tuple((one.source_key, one.span.start, one.span.end) for one in evidence.prepared.sources)
 
 
 def by_meaning_too(ranked: Sequence[PassageScore], likeness: Likeness) -> list[PassageScore]:
     """The same passages with their likeness, in the order of words and meaning together.
 
-    What was not compared counts as no nearer than the farthest of what was.
+    What has no vector, like a page that was just read, counts as much as the mean of what has one.
     """
-    known = likeness.by_text
+    parts: dict[str, list[tuple[int, int, float]]] = {}
+    for key, start, end, near in likeness.parts:
+        parts.setdefault(key, []).append((start, end, near))
+    found = [_near(one.passage, parts) for one in ranked]
+    known = [near for near in found if near is not None]
     if not known:
         return list(ranked)
-    texts = [passage_text(one.passage) for one in ranked]
-    least = min((known[text] for text in texts if text in known), default=0.0)
-    nearer = [_nearer(one, known.get(text, least), known) for one, text in zip(ranked, texts, strict=True)]
+    mean = math.fsum(known) / len(known)
+    nearer = [_nearer(one, mean if near is None else near) for one, near in zip(ranked, found, strict=True)]
     return sorted(nearer, key=lambda one: one.order)
 
 
-def _nearer(one: PassageScore, near: float, known: Mapping[str, float]) -> PassageScore:
-    block = known.get(block_text(one.passage), near)
-    return replace(
-        one, score=round(one.score + LIKENESS_WEIGHT * near + BLOCK_WEIGHT * block, 6), near=near, near_block=block
-    )
+def _near(passage: Passage, parts: Mapping[str, Sequence[tuple[int, int, float]]]) -> float | None:
+    """How near the nearest part comes that the passage begins in."""
+    at = passage.source.span.start + passage.start
+    inside = (near for start, end, near in parts.get(passage.source.source_key, ()) if start <= at < end)
+    return max(inside, default=None)
+
+
+def _nearer(one: PassageScore, near: float) -> PassageScore:
+    return replace(one, score=round(one.score + LIKENESS_WEIGHT * near, 6), near=near)
+
+
+def _under(passage: Passage) -> str:
+    return f"{passage.source.title}. {passage.heading}:"
 
 
 # What a reader makes of the passages: a model that marks where in a text the answer to a question stands. Pure.
@@ -393,6 +378,8 @@ def _nearer(one: PassageScore, near: float, known: Mapping[str, float]) -> Passa
 # Windows a reader is asked about, and words of a window: a fiftieth of a second each.
 MAX_READ = 12
 READ_WORDS = 60
+# The answer is hardly ever further down.
+_BEST = 24
 _WORD = re.compile(r"\S+")
 
 
@@ -400,7 +387,7 @@ def texts_to_read(evidence: QuestionEvidence, likeness: Likeness) -> tuple[str, 
     """What a reader is asked about: the best passages of each part of the question, each among its neighbours."""
     found: dict[str, None] = {}
     for _, _, ranked in evidence.parts:
-        texts = dict.fromkeys(window_text(one.passage) for one in by_meaning_too(ranked, likeness)[:MAX_PASSAGES])
+        texts = dict.fromkeys(window_text(one.passage) for one in by_meaning_too(ranked, likeness)[:_BEST])
         found |= dict.fromkeys(list(texts)[: max(1, MAX_READ // len(evidence.parts))])
     return tuple(found)
 
@@ -429,7 +416,7 @@ def best_answer(ranked: Sequence[PassageScore], readings: Readings) -> float | N
     Of the first few, as words and meaning rank them: among many there is always one that seems to answer.
     """
     known = readings.by_text
-    texts = dict.fromkeys(window_text(one.passage) for one in ranked[:MAX_PASSAGES]) if known else {}
+    texts = dict.fromkeys(window_text(one.passage) for one in ranked[:_BEST]) if known else {}
     return max([known[text].answers for text in texts if text in known][:_LOOKED_AT], default=None)
 
 

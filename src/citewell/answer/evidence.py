@@ -111,14 +111,9 @@ class PreparedSynthesis:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How near texts come to the question in meaning: each with its similarity. Empty where meaning takes no part."""
+    """How near parts of documents come to the question in meaning: document, start, end. Empty without meaning."""
 
-    texts: tuple[str, ...] = ()
-    similarities: tuple[float, ...] = ()
-
-    @property
-    def by_text(self) -> dict[str, float]:
-        return dict(zip(self.texts, self.similarities, strict=True))
+    parts: tuple[tuple[str, int, int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

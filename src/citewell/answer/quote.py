@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from citewell.answer.confidence import (
     best_answer,
@@ -316,8 +317,8 @@ def extract(evidence: QuestionEvidence, likeness: Likeness | None = None, readin
     """The answer the evidence itself gives, or a refusal with the terms tried and what comes nearest."""
     told = _Opinions(likeness or Likeness(), readings or Readings())
     plan, languages = evidence.plan, evidence.prepared.other_languages
-    if not any(concept.role in ("anchor", "content") for concept in plan.concepts):
-        return _refusal(plan, Answerability(0.0, ("the question names nothing to look for",)), ())
+    if not _names_something(plan):
+        return _refusal(plan, _NAMES_NOTHING, ())
     if not evidence.prepared.sources:
         return _refusal(plan, Answerability(0.0, ("no evidence",)), (), languages)
     if plan.only_names and (told_of := named_units(evidence.parts[0][1].passages)):
@@ -352,15 +353,27 @@ def _answer(
     part: QuestionPart, reading: EvidenceView, scored: Sequence[PassageScore], told: _Opinions, *, alone: bool
 ) -> _PartAnswer:
     """The blocks that answer one part of the question, where it is likely that they do."""
-    every = by_meaning_too(scored, told.likeness)
-    ranked = _without_copies(every[:_CONSIDERED])
-    ranked, outdated = _corrected(ranked)
-    likely = confidence(part, ranked, reading, best_answer(every, told.readings))
+    every, ranked, outdated, likely = _ranked(part, reading, scored, told)
     if likely.probability < LIKELY:
         return _PartAnswer((), tuple(ranked), likely)
     notes = notes_alike(part, ranked, every)
     chosen = [_Choice(unit) for unit in notes] or _blocks(part, reading, every, ranked, outdated, alone=alone)
     return _PartAnswer(tuple(chosen), tuple(ranked), likely)
+
+
+class _Ranked(NamedTuple):
+    every: list[PassageScore]
+    # Each statement once, and what corrections replace.
+    ranked: list[PassageScore]
+    outdated: Mapping[tuple[int, int], PassageScore]
+    likely: Answerability
+
+
+def _ranked(part: QuestionPart, reading: EvidenceView, scored: Sequence[PassageScore], told: _Opinions) -> _Ranked:
+    """The passages in the order of words and meaning, and how likely they answer this part of the question."""
+    every = by_meaning_too(scored, told.likeness)
+    ranked, outdated = _corrected(_without_copies(every[:_CONSIDERED]))
+    return _Ranked(every, ranked, outdated, confidence(part, ranked, reading, best_answer(every, told.readings)))
 
 
 def _blocks(
@@ -590,6 +603,11 @@ def _nearest(ranked: Sequence[PassageScore]) -> Iterator[NearestPassage]:
 
 
 _NOTHING = Answerability(0.0, ("nothing in the corpus matches the question",))
+_NAMES_NOTHING = Answerability(0.0, ("the question names nothing to look for",))
+
+
+def _names_something(plan: QueryPlan) -> bool:
+    return any(concept.role in ("anchor", "content") for concept in plan.concepts)
 
 
 def direct_evidence(pack: ResearchPack) -> QuestionEvidence:
@@ -600,8 +618,15 @@ def direct_evidence(pack: ResearchPack) -> QuestionEvidence:
 
 
 def estimate(evidence: QuestionEvidence, likeness: Likeness | None = None) -> Answerability:
-    """How likely the evidence answers, as `extract` would find it."""
-    return extract(evidence, likeness).answerability or _NOTHING if evidence.prepared.sources else _NOTHING
+    """How likely the evidence answers, as `extract` finds it."""
+    if not evidence.prepared.sources:
+        return _NOTHING
+    if not _names_something(evidence.plan):
+        return _NAMES_NOTHING
+    if evidence.plan.only_names and named_units(evidence.parts[0][1].passages):
+        return Answerability(_NAMED_ANSWERS)
+    ranked = (_ranked(part, view, scored, _Opinions(likeness or Likeness())) for part, view, scored in evidence.parts)
+    return max((one.likely for one in ranked), key=lambda one: one.probability)
 
 
 def with_estimate(pack: ResearchPack, likeness: Likeness | None = None) -> ResearchPack:

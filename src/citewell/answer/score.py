@@ -231,9 +231,8 @@ class PassageScore:
     missing: tuple[str, ...]
     opposed: tuple[str, ...]
     features: Mapping[str, float] = field(default_factory=dict, compare=False)
-    # How near it and its block come to the question in meaning, where a model was asked (`likeness`).
+    # How near its part of the document comes to the question in meaning, where there are vectors (`Likeness`).
     near: float | None = None
-    near_block: float | None = None
 
     @property
     def order(self) -> tuple[float, int, int]:
@@ -358,7 +357,11 @@ def _features(asked: QuestionPart, reading: EvidenceView, one: ReadPassage, valu
         "step": float(asked.kind == "how" and passage.kind == "item"),
         "stray_row": float(passage.kind == "row" and not _names_its_row(passage, reading.topic)),
         "property": float(passage.kind == "property"),
-        "stray_property": float(passage.kind == "property" and not any(one.own) and asked.value is None),
+        "stray_property": float(
+            passage.kind == "property"
+            and asked.value is None
+            and not (any(one.own) and (asked.kind != "how" or _names_its_key(passage, reading.topic)))
+        ),
         "asked_property": float(_is_asked_for(asked, passage)),
         "property_value": value if passage.kind == "property" and asked.value is not None else 0.0,
         "index": float(passage.kind == "item" and _is_index(passage)),

@@ -73,6 +73,7 @@ _TWO_WORD_UNITS = {
 _NUMBER_WORDS = "|".join((*_SMALL, *_TENS, "hundred", "thousand", "million", "billion", "trillion"))
 _MONTH_NAMES = "|".join(_MONTHS)
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
+_ISO_BASIC = re.compile(r"(?<![\w.,-])((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?![\w-])")
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH_NAMES})\b\.?(?:,? (\d{{4}})\b)?")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH_NAMES})\b\.? (?:(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}})\b)?|(\d{{4}})\b)")
 _YEAR = re.compile(r"(?<![\w.,£$€-])(1\d{3}|20\d{2})(?:s\b)?(?![\d%])(?![.,]\d)")
@@ -185,6 +186,7 @@ def _read_month(match: re.Match[str]) -> tuple[int, int, int]:
 
 _DATE_READERS = (
     (_ISO, _read_iso),
+    (_ISO_BASIC, _read_iso),
     (_DAY_FIRST, _read_day_first),
     (_MONTH_FIRST, _read_month_first),
     (_YEAR, _read_year),

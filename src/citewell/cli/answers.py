@@ -31,7 +31,7 @@ from citewell.cli.egress import web_line
 from citewell.cli.excerpts import code_lines, place_of, quote_lines, row_of, shown_text
 from citewell.runs.reports import CitedSource
 from citewell.runs.run import RunResult
-from citewell.search.rows import LIKELY, Answerability, EvidenceRow
+from citewell.search.rows import RELIABLE, Answerability, EvidenceRow
 from citewell.text.blocks import answer_blocks, cells_of, is_row
 
 REFUSAL = "Nothing you saved answers this directly."
@@ -397,10 +397,10 @@ def _likelihood(result: RunResult, estimate: Answerability) -> str:
         return f"Why not: {'; '.join(against)}." if against and result.nearest else ""
     if result.answer_status not in ("ok", "ok_truncated"):
         return ""
-    word = "likely" if estimate.probability >= LIKELY else "may"
-    who = "What was found" if _searched_the_web(result) else "Your notes"
-    verb = "answers" if who == "What was found" and word == "likely" else "answer"
-    return f"{who} {word} {verb} this ({estimate.probability:.0%})"
+    if estimate.probability < RELIABLE:
+        return "Passages that may answer this"
+    who = "What was found likely answers" if _searched_the_web(result) else "Your notes likely answer"
+    return f"{who} this ({estimate.probability:.0%})"
 
 
 def _is_disproved(reason: str, question: str, nearest: Iterable[NearestPassage]) -> bool:

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.evidence import prepare_synthesis
-from citewell.answer.quote import direct_evidence, estimate, extract
+from citewell.answer.quote import extract
 from citewell.answer.score import QuestionEvidence
 from citewell.check.verdict import Contradiction
 from citewell.check.verify import verify
@@ -52,15 +52,10 @@ _NEEDED_SITES = 2
 
 
 def judge(
-    pack: ResearchPack,
-    *,
-    retries_left: int,
-    expansions_left: int,
-    tried: Sequence[str],
-    likely: Answerability | None = None,
+    pack: ResearchPack, likely: Answerability, *, retries_left: int, expansions_left: int, tried: Sequence[str]
 ) -> JudgeResult:
-    """The verdict on a pack, with the estimate it rests on."""
-    likely, required = likely or estimate(direct_evidence(pack)), pack.query_plan.required
+    """The verdict on a pack, given how likely it answers."""
+    required = pack.query_plan.required
     rows = list({row.source_key: row for row in reversed(pack.evidence) if row.related_to is None}.values())[::-1]
     rows = rows[:TOP_ROWS]
     found, names = {row.source_key for row in rows}, tuple(concept.name for concept in required)

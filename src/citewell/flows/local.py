@@ -13,9 +13,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.answer import prompt
+from citewell.answer.quote import direct_evidence, estimate
 from citewell.flows.judge import judge, merge_expansion, merge_inspection, merge_retry
 from citewell.flows.outside import Outside
-from citewell.flows.state import Findings, MayAsk, ask, fitted, may_write, note_cost, or_none, retrieve, some, why_not
+from citewell.flows.state import (
+    Findings,
+    MayAsk,
+    ask,
+    fitted,
+    likeness_of,
+    may_write,
+    note_cost,
+    or_none,
+    retrieve,
+    some,
+    why_not,
+)
 from citewell.flows.write import answer
 from citewell.models.messages import Usage
 from citewell.runs.journal import Abandoned, Failed, Run
@@ -236,13 +249,19 @@ async def inspect(run: Run, found: Findings) -> None:
     found.inspected_keys = tuple(dict.fromkeys(one.source_key for one in windows))
 
 
-async def verdict_on(run: Run, pack: ResearchPack, retries: int, expansions: int, tried: Sequence[str]) -> JudgeResult:
+async def verdict_on(
+    run: Run, found: Findings, pack: ResearchPack, retries: int, expansions: int, tried: Sequence[str]
+) -> JudgeResult:
     """What the judge says of a pack; where the user's own cannot, the shipped one does."""
+    stage = run.stage
     if own := run.request.components.get("judge"):
         said = run.io(Outside.judge_evidence, own, pack, retries, expansions, tuple(tried))
         if verdict := await or_none(run, said, "judge_coverage", "component_failed"):
             return verdict
-    return judge(pack, retries_left=retries, expansions_left=expansions, tried=tried)
+    evidence = found.read(*direct_evidence(pack).given)
+    likely = estimate(evidence, await likeness_of(run, found, evidence))
+    run.enter(stage)
+    return judge(pack, likely, retries_left=retries, expansions_left=expansions, tried=tried)
 
 
 async def judged(run: Run, found: Findings, *, may_go_on: bool) -> JudgeResult:
@@ -250,7 +269,7 @@ async def judged(run: Run, found: Findings, *, may_go_on: bool) -> JudgeResult:
     assert found.pack is not None
     run.enter("judge_coverage")
     retries, expansions = (run.budget.retries, run.budget.expansions) if may_go_on else (0, 0)
-    verdict = await verdict_on(run, found.pack, retries, expansions, found.queries_tried)
+    verdict = await verdict_on(run, found, found.pack, retries, expansions, found.queries_tried)
     found.judgements.append(verdict)
     missing, then, likely = verdict.missing_concepts, verdict.retry_action, verdict.answerability
     text = f"{verdict.verdict}: {verdict.reason}" + (f"; missing {', '.join(missing)}" if missing else "")

@@ -35,7 +35,7 @@ from citewell.runs.journal import Failed, step
 from citewell.runs.run import JudgeResult, Stage
 from citewell.search.given import reread
 from citewell.search.inspect import Found, Window, inspect_rows, window_of_view, with_contexts
-from citewell.search.lanes import OpenLane, SemanticUse, compare_texts
+from citewell.search.lanes import OpenLane, SemanticUse, near_parts
 from citewell.search.pack import PackBuilder, ResearchPack, RetrievalReport
 from citewell.search.query import QueryPlan
 from citewell.search.related import related_rows
@@ -111,9 +111,9 @@ class GivenRead:
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """The similarities, in the order of the texts; none, and why, where there is no model that can tell."""
+    """How near the parts of documents come that have a vector; none, and why, where there is no model that can tell."""
 
-    similarities: tuple[float, ...]
+    parts: tuple[tuple[str, int, int, float], ...]
     problem: str = ""
 
 
@@ -234,13 +234,13 @@ class Outside:
             raise Unavailable(f"The {name} took longer than {seconds:g} s.") from None
         return said
 
-    @step("prepare_synthesis", "end")
-    async def compare(self, question: str, texts: tuple[str, ...]) -> Similarities:
-        """How near these texts come to the question in meaning, by the embedding model."""
+    @step("inspect_top", "end")
+    async def compare(self, question: str, windows: tuple[tuple[str, int, int], ...]) -> Similarities:
+        """How near the parts of these windows come to the question in meaning, by the vectors that are stored."""
 
         def compared() -> Similarities:
             try:
-                return Similarities(compare_texts(self._open_lane, question, texts))
+                return Similarities(near_parts(self._open_lane, question, windows))
             except CitewellError as error:
                 return Similarities((), self._redact(error.message)[:500])
 

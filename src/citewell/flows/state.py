@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from citewell.answer.evidence import NearestPassage, PreparedSynthesis, Truncation
+from citewell.answer.confidence import windows_to_compare
+from citewell.answer.evidence import Likeness, NearestPassage, PreparedSynthesis, Truncation
 from citewell.answer.prompt import PROMPT_VERSION
 from citewell.answer.score import QuestionEvidence
 from citewell.check.verdict import AnswerStatus, CheckedSentence, Doubt, Draft, Opinion, Verification
@@ -73,6 +74,9 @@ class Findings:
     calls: list[ModelCall] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
     evidence: QuestionEvidence | None = None
+    # How near the evidence comes to the question in meaning, and the windows that were asked about.
+    likeness: Likeness = field(default_factory=Likeness)
+    compared: frozenset[tuple[str, int, int]] = frozenset()
 
     def read(self, prepared: PreparedSynthesis, plan: QueryPlan) -> QuestionEvidence:
         """The evidence as the question concerns it, taken apart once however often it is asked for."""
@@ -125,6 +129,24 @@ async def or_none(run: Run, call: Awaitable[T], stage: Stage, *warnings: str) ->
     except Failed as failed:
         run.gave_up(stage, failed, *warnings)
         return None
+
+
+async def likeness_of(run: Run, found: Findings, evidence: QuestionEvidence) -> Likeness:
+    """How near evidence comes to the question in meaning, where that takes part; asked once about the same windows."""
+    windows = windows_to_compare(evidence)
+    if run.request.semantic != "on" or run.is_hurried or not windows:
+        return Likeness()
+    if not found.compared.issuperset(windows):
+        seen = await or_none(
+            *(run, run.io(Outside.compare, evidence.plan.text_query, windows), "inspect_top"),
+            "semantic_lane_unavailable",
+        )
+        if seen is None:
+            return Likeness()
+        if seen.problem:
+            run.warn("semantic_lane_unavailable")
+        found.likeness, found.compared = Likeness(seen.parts), frozenset(windows)
+    return found.likeness
 
 
 def why_not(error: Failed | Abandoned) -> str:

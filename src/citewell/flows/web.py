@@ -278,7 +278,7 @@ class _Rounds:
         )
         web.rows_found = len(own.evidence) + len(passages.evidence)
         weighed = weigh(evidence)
-        web.assessment = assess(evidence, weighed, await verdict_on(run, weighed.pack, 0, 0, ()))
+        web.assessment = assess(evidence, weighed, await verdict_on(run, self.found, weighed.pack, 0, 0, ()))
 
     async def _broken(self, own: ResearchPack, failed: Failed) -> bool:
         """The loop itself failed: what was weighed before, else one pass with snippets, else the corpus alone."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from citewell.answer.confidence import texts_to_compare, texts_to_read
+from citewell.answer.confidence import texts_to_read, windows_to_compare
 from citewell.answer.disagreement import in_sections
 from citewell.answer.draft import declines, read_answer
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings, as_meant, prepare_synthesis
@@ -19,7 +19,17 @@ from citewell.answer.quote import extract
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.check.verify import pairs_to_judge, verify
 from citewell.flows.outside import Outside
-from citewell.flows.state import Findings, ask, fitted, note_asked, note_ceiling, or_none, some, why_not
+from citewell.flows.state import (
+    Findings,
+    ask,
+    fitted,
+    likeness_of,
+    note_asked,
+    note_ceiling,
+    or_none,
+    some,
+    why_not,
+)
 from citewell.models.entailment import ClaimPair
 from citewell.models.messages import ChatRequest
 from citewell.reports.brief import SubQuestion
@@ -90,14 +100,15 @@ async def answer(run: Run, found: Findings, form: WritingForm | None = None) -> 
     """Answer from the pack, and end the run."""
     assert found.pack is not None
     form, request, use = form or answer_form(run, found), run.request, run.request.models
-    run.enter("prepare_synthesis")
     # The rules a model gets beside the evidence come out of the same budget.
     taken = len(rules(in_sections=request.profile in IN_SECTIONS)) if use.writes else 0
     prepared = packed(run, found.pack, request.max_evidence_chars, taken)
-    # What is to be compared is what is to be read.
-    by_meaning = not use.writes and (request.semantic == "on" or bool(request.reader))
-    texts = texts_to_compare(found.read(prepared, found.pack.query_plan)) if by_meaning else ()
-    await Writing(run, found, form, prepared, found.plan or found.pack.query_plan).stands(texts)
+    evidence = found.read(prepared, found.pack.query_plan)
+    likeness = await likeness_of(run, found, evidence)
+    run.enter("prepare_synthesis")
+    writing = Writing(run, found, form, prepared, found.plan or found.pack.query_plan, likeness)
+    writing.may_read = not use.writes and bool(windows_to_compare(evidence))
+    await writing.stands()
     run.end(stop_reason(run, found))
 
 
@@ -128,10 +139,18 @@ class Writing:
     """Evidence that is packed, and what is made of it."""
 
     def __init__(
-        self, run: Run, found: Findings, form: WritingForm, prepared: PreparedSynthesis, plan: QueryPlan
+        self,
+        run: Run,
+        found: Findings,
+        form: WritingForm,
+        prepared: PreparedSynthesis,
+        plan: QueryPlan,
+        likeness: Likeness | None = None,
     ) -> None:
         self.run, self.found, self.form = run, found, form
-        self.prepared, self.plan = prepared, plan
+        self.prepared, self.plan, self.likeness = prepared, plan, likeness or Likeness()
+        # Whether a reader may be asked about the passages of an answer by quotation.
+        self.may_read = False
         found.prepared = prepared
         sources, withheld = [source.source_key for source in prepared.sources], prepared.withheld_source_keys
         chars = len(prepared.text) or sum(len(source.text) for source in prepared.sources)
@@ -141,7 +160,7 @@ class Writing:
         if withheld:
             run.warn("secrets_withheld")
 
-    async def stands(self, texts: tuple[str, ...] = ()) -> bool:
+    async def stands(self) -> bool:
         """Write or quote, check, and keep what is cited; whether it may be shown and cites anything."""
         run, found = self.run, self.found
         # No evidence, no model call; and none once the time for it is over.
@@ -149,7 +168,7 @@ class Writing:
         if run.request.models.writes and not self.form.synthesizer and not nothing and may_be_asked(run):
             await self._write()
         else:
-            await self._check(await self._quoted(texts))
+            await self._check(await self._quoted())
         checked = found.verification
         if checked is None or not checked.passed or not checked.citations:
             return False
@@ -159,27 +178,16 @@ class Writing:
 
     # Quoting
 
-    async def _quoted(self, texts: tuple[str, ...] = ()) -> Draft:
-        """An answer by quotation: passages are compared by meaning and read by a reader where these take part."""
-        run, likeness, readings = self.run, Likeness(), Readings()
+    async def _quoted(self) -> Draft:
+        """An answer by quotation: its passages are read by a reader where one takes part."""
+        run, readings = self.run, Readings()
         meant = as_meant(self.plan, self.prepared.read_as).text_query
-        if texts and run.request.semantic == "on" and not run.is_hurried:
-            likeness = await self._compared(meant, texts)
         seconds = min(READER_SECONDS, run.seconds_left - ANSWER_GRACE_SECONDS)
-        if texts and run.request.reader and not run.is_hurried and seconds > 0:
-            read = texts_to_read(self.found.read(self.prepared, self.plan), likeness)
+        if self.may_read and run.request.reader and not run.is_hurried and seconds > 0:
+            read = texts_to_read(self.found.read(self.prepared, self.plan), self.likeness)
             readings = await self._readings(meant, read, round(seconds, 3))
         run.enter("synthesize")
-        return await self.form.quote(self.prepared, likeness, readings)
-
-    async def _compared(self, question: str, texts: tuple[str, ...]) -> Likeness:
-        compared = self.run.io(Outside.compare, question, texts)
-        seen = await or_none(self.run, compared, "prepare_synthesis", "semantic_lane_unavailable")
-        if seen is None:
-            return Likeness()
-        if seen.problem:
-            self.run.warn("semantic_lane_unavailable")
-        return Likeness(texts, seen.similarities) if seen.similarities else Likeness()
+        return await self.form.quote(self.prepared, self.likeness, readings)
 
     async def _readings(self, question: str, texts: tuple[str, ...], seconds: float) -> Readings:
         """What the reader says; one that cannot be used, or is not waited for, costs its opinion and nothing else."""

@@ -40,6 +40,11 @@ class Embedder(Protocol):
         ...
 
     @property
+    def related(self) -> float:
+        """The similarity from which on a text may be about a query of which it has no word."""
+        ...
+
+    @property
     def tells_answers(self) -> bool:
         """Whether its similarities are those that the choice of answers was measured with, at no cost and no risk."""
         ...
@@ -121,7 +126,7 @@ class EmbeddingEndpoint:
     """An embedding model somewhere else."""
 
     # Models differ too much in what "unrelated" is: only what points away is left out.
-    unrelated = 0.1
+    unrelated = related = 0.1
     # What a similarity of theirs is worth was never measured, and texts would leave this machine for it.
     tells_answers = False
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TypeVar, assert_never
 
 from citewell.models.rerank import Signal
-from citewell.search.query import Concept, QueryPlan, forms_of, phrase_of
+from citewell.search.query import Concept, QueryPlan, forms_of, is_function_word, phrase_of
 from citewell.store.port import Phrase
 from citewell.text.canonical import folded_text
 from citewell.text.documents import Document
@@ -55,6 +55,13 @@ def is_met(concept: Concept, passage: ConceptText, languages: Sequence[str]) -> 
             return all(_has_word(term, passage, languages) for term in concept.terms)
         case other:
             assert_never(other)
+
+
+def says_any(concepts: Sequence[Concept], passage: ConceptText, languages: Sequence[str]) -> bool:
+    """Whether a passage has a word of one of these concepts."""
+    tokens = [token for one in concepts for term in one.terms for token in query_tokens(term)]
+    content = [token for token in tokens if not is_function_word(token)] or tokens
+    return any(_has_word(token.folded, passage, languages) for token in content)
 
 
 def _has_tag(document: Document, tag: str) -> bool:

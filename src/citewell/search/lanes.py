@@ -292,6 +292,8 @@ class LaneRow:
     score: float
     signals: tuple[Signal, ...]
     lanes: tuple[Lane, ...]
+    # How near it comes in meaning, where that lane found it.
+    near: float = 0.0
 
     @property
     def key(self) -> str:
@@ -379,7 +381,8 @@ def _row(found: LexicalHit | None, top: float, near: Candidate | None, share: fl
     # The passage of the lane that says more for the document.
     candidate = near if found is None or (near is not None and weight * share > by_words) else found.candidate
     assert candidate is not None  # a row comes from one lane at least
-    return LaneRow(candidate, round(sum(signal.value for signal in signals), 6), tuple(signals), tuple(lanes))
+    score = round(sum(signal.value for signal in signals), 6)
+    return LaneRow(candidate, score, tuple(signals), tuple(lanes), near.score if near is not None else 0.0)
 
 
 def _with_exact_first(rows: Sequence[LaneRow], by_words: Sequence[str], exact: Collection[str]) -> list[LaneRow]:
@@ -433,6 +436,7 @@ class LaneResult:
     report: SemanticReport | None = None
     reach: float = 0.0  # the best score that words alone gave
     nearest: str | None = None  # the document nearest in meaning, where that counts
+    related: float = 0.0  # how near a row has to come that has no word of what is asked
 
 
 def by_words(found: Sequence[LexicalHit]) -> list[LaneRow]:
@@ -447,6 +451,7 @@ def by_meaning(candidates: Sequence[Candidate]) -> list[LaneRow]:
             round(candidate.score, 6),
             (Signal("semantic", round(candidate.score, 6), "meaning: similarity to the query"),),
             ("semantic",),
+            candidate.score,
         )
         for candidate in candidates
     ]
@@ -482,7 +487,7 @@ def search_lanes(
     report = compare(use, lane.model, weight, [row.key for row in plain], [row.key for row in fused])
     if use != "on":
         return LaneResult(plain, report, _reach(words))
-    return LaneResult(fused, report, _reach(words), nearest_key(near))
+    return LaneResult(fused, report, _reach(words), nearest_key(near), lane.embedder.related)
 
 
 def _reach(found: Sequence[LexicalHit]) -> float:
@@ -613,29 +618,27 @@ def _better(old: FusedHit | None, new: FusedHit) -> FusedHit:
     return FusedHit(best.candidate, best.base, tuple(dict.fromkeys((*old.variants, *new.variants))), best.best)
 
 
-# Comparing texts with a question by meaning: similarities of the embedding model, where it can tell answers.
+def near_parts(
+    open_lane: OpenLane, question: str, windows: Sequence[tuple[str, int, int]]
+) -> tuple[tuple[str, int, int, float], ...]:
+    """How near each part of these windows comes that has a vector: document, start, end, to four digits.
 
-
-def compare_texts(open_lane: OpenLane, question: str, texts: Sequence[str]) -> tuple[float, ...]:
-    """The similarity of each text, to four digits; none where the model's were never measured. Raises Unavailable."""
+    None where nobody measured what the model's similarities are worth. Raises Unavailable.
+    """
     try:
-        embedder = open_lane().embedder
-        if not embedder.tells_answers or not texts:
+        lane = open_lane()
+        if not lane.embedder.tells_answers or not windows:
             return ()
-        found = embedder.encode_passages(texts) @ embedder.encode_query(question)[0]
+        found = lane.chunks_near(question, list(dict.fromkeys(key for key, _, _ in windows)))
     except CitewellError:
         raise
     except Exception as error:
         raise Unavailable(f"The model failed: {type(error).__name__}: {error}", fix="See: citewell doctor") from error
-    return tuple(round(float(one), 4) for one in found)
-
-
-def similarities(open_lane: OpenLane, question: str, texts: Sequence[str]) -> tuple[float, ...]:
-    """The same; none where the model does not work."""
-    try:
-        return compare_texts(open_lane, question, texts)
-    except CitewellError:
-        return ()
+    return tuple(
+        (key, start, end, round(near, 4))
+        for (key, start, end), near in found.items()
+        if any(key == other and start < high and low < end for other, low, high in windows)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,20 @@ from typing import Literal
 
 from citewell.models.rerank import Reranker, Signal
 from citewell.search.aliases import AliasExpansion, expand_aliases, variant_with
-from citewell.search.concepts import ConceptText, adjustments, is_left_out, is_met, is_template, with_every_side
+from citewell.search.concepts import (
+    ConceptText,
+    adjustments,
+    is_left_out,
+    is_met,
+    is_template,
+    says_any,
+    with_every_side,
+)
 from citewell.search.lanes import (
     AS_PHRASE,
     PROVENANCE,
     RESERVED_PLACE,
+    SUMMARY,
     FusedHit,
     LaneRow,
     OpenLane,
@@ -416,6 +425,8 @@ EXACT_TAG_EXAMPLES = 3
 MOST_DROPPED = 50
 _RERANK_ROWS = 3
 _SPELLING = 0.9
+# Queries made of the question's own words alone.
+_OWN_WORDS = frozenset({"original", "content", "anchors"})
 _PINNED = Signal("pinned", 0.0, "named by its key")
 
 
@@ -436,6 +447,7 @@ class _VariantHits:
     report: SemanticReport | None = None
     aliases: AliasExpansion = field(default_factory=AliasExpansion)
     nearest: str | None = None
+    related: float = 0.0
 
 
 class PackBuilder:
@@ -525,7 +537,8 @@ class PackBuilder:
             searched.lanes.update({row.key: row for row in found.rows})
             candidates = [replace(row.candidate, score=row.score) for row in found.rows]
             searched.results.append(Results(variant, candidates, found.reach))
-            searched = replace(searched, report=found.report or searched.report, nearest=found.nearest)
+            report = found.report or searched.report
+            searched = replace(searched, report=report, nearest=found.nearest, related=found.related)
         first = searched.results[0].candidates if searched.results else []
         aliases = expand_aliases(self._store, plan, first) if searched.results else AliasExpansion()
         if aliases.tried:
@@ -547,7 +560,7 @@ class PackBuilder:
         readings = read_many(self._store, chunks, query, plan.limits.max_chars_per_doc)
         weighed = [self._weigh(plan, *pair, languages, searched) for pair in zip(fused, readings, strict=True)]
         dropped += [
-            _dropped(row, "the question leaves it out")
+            _dropped(row, "the question leaves it out, or it has no word of what is asked and is about something else")
             for row, kept in zip(fused, weighed, strict=True)
             if kept is None
         ]
@@ -581,6 +594,12 @@ class PackBuilder:
         if found is not None:
             told = (replace(signal, value=0.0) for signal in found.signals if signal.name in PROVENANCE)
             weighed = replace(weighed, signals=(*weighed.signals, *told))
+        if plan.required and set(row.variants) <= _OWN_WORDS and not says_any(plan.required, passage, languages):
+            near = found.near if found is not None else 0.0
+            is_summed_up = found is not None and any(signal.name == SUMMARY for signal in found.signals)
+            if near < (searched.related or 1.0) and not is_summed_up:
+                return None
+            weighed = _by_meaning_alone(weighed, near)
         if row.best == "alias":
             signals = (one.signal() for one in searched.aliases.tried if passage.has(phrase_of(one.other, languages)))
             weighed = replace(weighed, signals=(*weighed.signals, *signals))
@@ -738,6 +757,12 @@ def _with_spellings(plan: QueryPlan, spelled: SpellingResult) -> QueryPlan:
         return plan
     meant = put_right(plan.text_query, {one.written: one.used.text for one in spelled.spellings})
     return replace(plan, query_variants=(*plan.query_variants, Variant("spelling", meant, _SPELLING)))
+
+
+def _by_meaning_alone(weighed: RerankedRow, near: float) -> RerankedRow:
+    """A row that has no word of what is asked is as good as it is near in meaning, and no better."""
+    signal = Signal("meaning_alone", min(0.0, round(near - weighed.score, 6)), "has no word of what is asked")
+    return replace(weighed, score=round(weighed.score + signal.value, 6), signals=(*weighed.signals, signal))
 
 
 def _lanes(found: LaneRow | None, row: FusedHit) -> tuple[Lane, ...]:
