@@ -18,7 +18,7 @@ from pathlib import Path
 from tables import Part, Ratio
 from verifier_pairs import pairs_of
 
-from citewell.evals.verifier import CheckedPair, LabelledPair, check_pairs, read_pairs, report_of
+from citewell.evals.verifier import SHIPPED_CLAIMS, CheckedPair, LabelledPair, check_pairs, read_pairs, report_of
 from citewell.models.entailment import Entailment
 
 CLAIMS = Path(__file__).resolve().parents[1] / "evals" / "claims"
@@ -62,8 +62,7 @@ def measure_verifying(data: Path, most: int, judge: Entailment | None = None) ->
 
 
 def _outside(data: Path) -> Iterator[tuple[str, list[LabelledPair]]]:
-    for name, title in (("falsehood_kinds", "55 kinds of falsehood"), ("fluent", "fluent sentences")):
-        path = CLAIMS / f"{name}.jsonl"
+    for path, title in ((SHIPPED_CLAIMS, "55 kinds of falsehood"), (CLAIMS / "fluent.jsonl", "fluent sentences")):
         halves = [json.loads(line)["half"] for line in path.read_text("utf-8").splitlines()]
         pairs = read_pairs(path)
         for half in ("test", "dev"):

@@ -72,7 +72,7 @@ def test_what_is_not_proven_says_so(run: Exportable) -> None:
     (first, *_) = run.result.sentences
     doubted: CheckedSentence = replace(first, verdict="unsupported")
     text = read(to_pdf(replace(run, result=replace(run.result, sentences=(doubted,)))))
-    assert "(not supported by its source)" in text
+    assert "(not found in [1])" in text
 
 
 def test_a_sign_without_a_glyph_is_written_as_its_code_point_and_said(run: Exportable) -> None:

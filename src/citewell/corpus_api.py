@@ -104,7 +104,7 @@ class Corpus:
                 raise self._parts.views.missing(key)
         writer = None
         if model:
-            alone = replace(self._parts.settings, review_model="")
+            alone = replace(self._parts.settings, judge="off")
             use = model_use(alone, self._parts.chat, Ask("", model=model, planner=False, max_cost=max_cost_usd))
             check_ceiling(use)
             writer = SummaryModel(use.writer, self._parts.chat(use.writer), use, self._parts.masker.mask)

@@ -16,8 +16,8 @@ import apsw
 from citewell.errors import CitewellError, NotFound, StoreUnusable, Unavailable
 from citewell.models.chat import check_model
 from citewell.models.embeddings import is_endpoint, is_made_by
-from citewell.models.endpoints import EXTRACTIVE, Endpoint, PriceList, resolve
-from citewell.models.entailment import BUILTIN, open_judge, open_reader
+from citewell.models.endpoints import EXTRACTIVE, Endpoint, PriceList, names_model, resolve
+from citewell.models.entailment import BUILTIN, is_automatic, judge_called, judge_folder, open_judge, open_reader
 from citewell.models.faults import look_up
 from citewell.models.minilm import minilm_id
 from citewell.models.rerank import CrossEncoder
@@ -341,9 +341,14 @@ class _SmallModel(Protocol):
 
 
 def _judge(settings: Settings) -> Check:
-    """The model that judges sentences; without one the rules decide, which is no fault."""
-    without = "sentences are checked by rules alone"
-    return _small_model("judge", settings.judge, lambda: open_judge(settings), without)
+    """Who judges the sentences that a model writes; nobody is no fault, and is said."""
+    if names_model(settings.judge):
+        return Check("judge", "ok", f"{settings.judge.strip()} reads each sentence a model writes against its passages")
+    if is_automatic(settings.judge) and judge_folder(settings) is None:
+        who = judge_called(settings)
+        fix = "A small judge reads them on this machine: citewell models list"
+        return Check("judge", "ok", f"{who} reads each sentence it wrote against its passages. {fix}")
+    return _small_model("judge", settings.judge, lambda: open_judge(settings), "sentences are not judged")
 
 
 def _reader(settings: Settings) -> Check:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from citewell.ask import Ask
 from citewell.errors import BadInput, Conflict
 from citewell.models.chat import check_model
-from citewell.models.endpoints import EXTRACTIVE, is_hosted
+from citewell.models.endpoints import EXTRACTIVE, is_hosted, names_model
+from citewell.models.entailment import is_automatic, judge_folder
 from citewell.models.messages import ChatModel, Price
 from citewell.notes.task import MAX_TOPICS, PAGE_SECONDS, PAGES_A_TOPIC
 from citewell.runs.run import ModelUse
@@ -37,8 +38,8 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Ask,
         raise BadInput(
             f"CITEWELL_MAX_OUTPUT_TOKENS is {settings.max_output_tokens}.", fix=f"Choose 1 to {MAX_OUTPUT_TOKENS:,}."
         )
-    reviewer = settings.review_model if settings.review_model != EXTRACTIVE else ""
-    asked = [model for model in (writer, planner, reviewer, evaluator) if model and model != EXTRACTIVE]
+    judge = _judge(settings, writer)
+    asked = [model for model in (writer, planner, judge, evaluator) if model and model != EXTRACTIVE]
     for model in asked:
         check_model(model, settings)
     return ModelUse(
@@ -46,8 +47,8 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Ask,
         planner=planner,
         writer_price=_price(chat, writer, kept) if writer != EXTRACTIVE else None,
         planner_price=_price(chat, planner, kept) if planner else None,
-        reviewer=reviewer,
-        reviewer_price=_price(chat, reviewer, kept) if reviewer else None,
+        judge=judge,
+        judge_price=_price(chat, judge, kept) if judge else None,
         evaluator_price=_price(chat, evaluator, kept) if evaluator else None,
         is_hosted=any(is_hosted(model, settings) for model in asked),
         max_cost_usd=ceiling,
@@ -57,11 +58,24 @@ def model_use(settings: Settings, chat: Callable[[str], ChatModel], choice: Ask,
     )
 
 
+def _judge(settings: Settings, writer: str) -> str:
+    """The chat model that judges sentences, where a model writes and no small model of this machine judges them."""
+    if writer == EXTRACTIVE:
+        return ""
+    if names_model(settings.judge):
+        return settings.judge.strip()
+    if not is_automatic(settings.judge) or judge_folder(settings) is not None:
+        return ""
+    return settings.review_model if settings.review_model not in ("", EXTRACTIVE) else writer
+
+
 def _planner(settings: Settings, choice: Ask, writer: str) -> str:
-    """The model that plans: the one named, the one set, or with `--planner` the one that writes."""
+    """The model that plans: the one named, the one set, or with `--planner` and in a chat the one that writes."""
     if choice.planner is False:
         return ""
     named = choice.planner_model or settings.planner_model
+    if not named and choice.planner is None and is_chat(choice):
+        named = writer
     if named or not choice.planner:
         return "" if named == EXTRACTIVE else named
     if writer == EXTRACTIVE:
@@ -69,6 +83,11 @@ def _planner(settings: Settings, choice: Ask, writer: str) -> str:
             "No model is chosen that could plan.", fix="Name one with --planner-model, or set CITEWELL_PLANNER_MODEL."
         )
     return writer
+
+
+def is_chat(choice: Ask) -> bool:
+    """Whether somebody asks in a conversation: on the page, or with the profile of one."""
+    return choice.surface == "web_chat" or choice.profile == "chat"
 
 
 def _ceiling(settings: Settings, choice: Ask) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from citewell.backup import BackupReport, RestoreReport
+from citewell.check.verdict import SentenceCheck
 from citewell.doctor import DoctorReport
 from citewell.evals.bench import BenchReport, JudgeReport, VerifierReport
 from citewell.evals.cases import CaseFile
@@ -177,11 +178,15 @@ def _of_one_or_several(
     return (entries[0], {"$ref": f"#/$defs/{several}"}), definitions
 
 
+# What leaves out every field that has nothing to say.
+_SPARSE = (ErrorBody.__name__, SentenceCheck.__name__)
+
+
 def require_all(definitions: dict[str, Any]) -> None:
-    """Every field is always sent, but for those left out when there is nothing to say: in errors and in evidence."""
+    """Every field is always sent, but for what has nothing to say in errors, checks and evidence."""
     evidence = _evidence_definitions()
     for name, definition in definitions.items():
-        if definition.get("type") != "object" or "properties" not in definition or name == ErrorBody.__name__:
+        if definition.get("type") != "object" or "properties" not in definition or name in _SPARSE:
             continue
         fields: dict[str, Any] = definition["properties"]
         definition["required"] = [

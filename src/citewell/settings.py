@@ -63,7 +63,7 @@ class Settings:
     planner_model: str = _setting("CITEWELL_PLANNER_MODEL", "model that plans searches; empty: no model plans", "")
     review_model: str = _setting(
         "CITEWELL_REVIEW_MODEL",
-        "model that doubts finished answers and is asked of what is not proven; empty: none",
+        "model that judges sentences, where `CITEWELL_JUDGE` is `auto`; the older name of that choice",
         "",
     )
     planner_seconds: float = _setting("CITEWELL_PLANNER_TIMEOUT_SECONDS", "seconds a planning model may take", 20.0)
@@ -92,7 +92,10 @@ class Settings:
         "CITEWELL_RERANKER", "folder of an ONNX cross-encoder that looks at the best rows again; empty: none", ""
     )
     judge: str = _setting(
-        "CITEWELL_JUDGE", "model that judges sentences: `builtin`, `off`, a folder or a fetched model", "builtin"
+        "CITEWELL_JUDGE",
+        "who reads whether sources say the sentences a model wrote: `auto` (a small model that was fetched, else the"
+        " model that writes), `off`, a folder or a fetched model, or a model such as `openai:NAME`",
+        "auto",
     )
     reader: str = _setting(
         "CITEWELL_READER",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from doors.world import SitePage
 from reports import lighthouse
-from support.model_script import ModelRequest, Reply, Script, fails, says, silent
+from support.model_script import ModelRequest, Reply, Script, fails, judges, says, silent
 
 Door = Literal["cli", "python", "rest", "mcp"]
 EVERY_DOOR: tuple[Door, ...] = ("cli", "python", "rest", "mcp")
@@ -92,25 +92,36 @@ def marked(draft: str, prompt: str) -> str:
     """A draft with `{words}` turned into the marks of the passages that have them."""
 
     def mark(words: re.Match[str]) -> str:
-        found = re.search(rf"^(\[\d+\.\d+\]) .*{re.escape(words[1])}", prompt, re.MULTILINE)
-        return found[1] if found else "[1.1]"
+        found = re.search(rf"^(⟦\d+\.\d+⟧) .*{re.escape(words[1])}", prompt, re.MULTILINE)
+        return found[1] if found else "⟦1.1⟧"
 
     return re.sub(r"\{([^{}]+)\}", mark, draft)
 
 
 def writes(*drafts: str) -> Callable[[], Script]:
-    """A model that writes these drafts, one a call, the last one again and again."""
+    """A model that writes these drafts, one a call, the last one again and again, and judges its sentences."""
 
     def made() -> Script:
         left = list(drafts)
 
         def reply(request: ModelRequest) -> Reply:
+            if judged := judges(request, missing=("900 pounds",)):
+                return judged
             draft = left.pop(0) if len(left) > 1 else left[0]
             return says(marked(draft, request.prompt))
 
         return reply
 
     return made
+
+
+def written_and_judged(request: ModelRequest) -> Reply:
+    """Writes two sentences in words of its own, and finds each in the first of its passages."""
+    if "You check sentences of an answer" not in request.prompt:
+        return says(marked(f"{GOOD} The oil cost 900 pounds {{oil for the lamp}}.", request.prompt))
+    asked = json.loads(request.body["messages"][-1]["content"])["sentences"]
+    told = [{"n": one["n"], "verdict": "says", "words": one["passages"][0]["text"]} for one in asked]
+    return says(json.dumps({"verdicts": told}))
 
 
 def plans(plan: str, draft: str = GOOD) -> Callable[[], Script]:
@@ -130,8 +141,10 @@ def plans(plan: str, draft: str = GOOD) -> Callable[[], Script]:
 
 def notes_model(request: ModelRequest) -> Reply:
     """A model that names a topic of a note, and writes one sentence about it."""
-    if "Reply with one JSON array" in request.prompt:
+    if "Reply with one JSON object" in request.prompt:
         return says(TOPICS)
+    if judged := judges(request):
+        return judged
     return says(marked("## 1\nThe harbour office paid 12 crowns for the paint {12 crowns}.", request.prompt))
 
 
@@ -145,7 +158,7 @@ CASES: dict[str, Case] = {
     "quoted": Case(),
     "with-a-model": Case(script=writes(GOOD)),
     "repaired": Case(script=writes(f"{GOOD} {FALSE}", GOOD)),
-    "marked-as-not-proven": Case(script=writes(f"{GOOD} The oil cost 900 pounds {{oil for the lamp}}.")),
+    "judged": Case(script=lambda: written_and_judged, settings={"judge": "auto"}),
     "no-evidence": Case(question=NOWHERE),
     "failed-at-a-gate": Case(script=writes("Josiah Pell lit the lamp [99]."), exit_code=1),
     "finished-early": Case(script=silent, control="finish"),

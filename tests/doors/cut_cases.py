@@ -7,11 +7,25 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from doors.cases import CASES, GOOD, LAMP, LIT, PAGES, VAGUE, VAULT, Case, marked, notes_model, plans, writes
+from doors.cases import (
+    CASES,
+    GOOD,
+    LAMP,
+    LIT,
+    PAGES,
+    VAGUE,
+    VAULT,
+    Case,
+    marked,
+    notes_model,
+    plans,
+    writes,
+    written_and_judged,
+)
 from reports import lighthouse
-from support.model_script import ModelRequest, Reply, Script, fails, says, silent
+from support.model_script import ModelRequest, Reply, Script, fails, judges, says, silent
 
-_PASSAGE = re.compile(r"^(\[\d+\.\d+\]) (?!#|tags:|---)(.+?)[.]?$", re.MULTILINE)
+_PASSAGE = re.compile(r"^(⟦\d+\.\d+⟧) (?!#|tags:|---)(.+?)[.]?$", re.MULTILINE)
 QUESTIONS = {
     "passengers": "How many passengers did the Halvard carry?",
     "oil": "Where did the oil for the lamp come from?",
@@ -26,6 +40,8 @@ JUDGED = {"judge": "builtin", "reader": "builtin"}
 
 def repeats(request: ModelRequest) -> Reply:
     """Writes the first passage of its evidence down again."""
+    if judged := judges(request):
+        return judged
     found = _PASSAGE.search(request.prompt)
     return says(f"{found[2]} {found[1]}." if found else "The evidence does not say.")
 
@@ -38,7 +54,7 @@ def on_the_web(written: Reply | None = None) -> Callable[[], Script]:
     def reply(request: ModelRequest) -> Reply:
         if "nextAction" in request.prompt:
             return says(json.dumps(enough))
-        return written or says(marked(draft, request.prompt))
+        return judges(request) or written or says(marked(draft, request.prompt))
 
     return lambda: reply
 
@@ -59,8 +75,10 @@ _BY_OPTION = {
     "one-row": Case(question=QUESTIONS["two-things"], options={"limit": 1}),
     "few-characters": Case(options={"max_evidence_chars": 500}, script=lambda: repeats),
     "judged": Case(settings=JUDGED),
-    "judged-model": Case(settings=JUDGED, script=writes(f"{GOOD} The oil cost 900 pounds {{oil for the lamp}}.")),
-    "reviewed": Case(settings={"review_model": "openai:test"}, script=writes(GOOD, "It stands.")),
+    "judged-model": Case(settings=JUDGED, script=lambda: written_and_judged),
+    "judged-by-another": Case(settings={"judge": "openai:other"}, script=lambda: written_and_judged),
+    "judged-in-riddles": Case(settings=JUDGED, script=writes(GOOD, "It stands.")),
+    "judged-by-nobody": Case(settings={"judge": "off"}, script=lambda: written_and_judged),
     "planner-in-riddles": Case(question=VAGUE, script=plans("no JSON"), settings={"planner_model": "openai:test"}),
     "few-tokens": Case(script=writes(GOOD), settings={"max_tokens": 10}),
     "contradicted": Case(script=writes("The lamp was not lit by Josiah Pell on 14 November 1859 {lit by}.")),

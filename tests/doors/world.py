@@ -193,7 +193,7 @@ def made_world(
                 return said
 
             world.model = stack.enter_context(ScriptedModelServer(reply))
-            world.settings |= {"model": "openai:test", "model_base_url": world.model.base_url}
+            world.settings |= {"model": "openai:test", "model_base_url": world.model.base_url, "judge": "off"}
         if pages:
             world.sites = Sites([stack.enter_context(Origin()) for _ in range(3)], pages)
             world.settings |= world.sites.settings

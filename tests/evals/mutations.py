@@ -39,15 +39,14 @@ def answer_gate_shut(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(quote, "LIKELY", 1.01)
 
 
-def verdict_threshold(patch: pytest.MonkeyPatch) -> None:
-    """Words of a claim that are not in the quote no longer count, in either of the two places that look."""
-    patch.setattr(claim, "PARTIAL_AT", 0.0)
-    patch.setattr(claim, "differs_in_wording", lambda alignment: "")
+def wording_open(patch: pytest.MonkeyPatch) -> None:
+    """Whatever a sentence says, its passage is said to have it word for word."""
+    patch.setattr(claim, "_beside", lambda said, sentence: ("supported", ""))
 
 
-def verdict_threshold_shut(patch: pytest.MonkeyPatch) -> None:
-    """No claim is ever supported enough."""
-    patch.setattr(claim, "PARTIAL_AT", 1.01)
+def wording_shut(patch: pytest.MonkeyPatch) -> None:
+    """No sentence is ever found word for word."""
+    patch.setattr(claim, "exact_words", lambda text: ())
 
 
 def prompt_without_rules(patch: pytest.MonkeyPatch) -> None:

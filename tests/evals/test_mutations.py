@@ -25,8 +25,8 @@ NOTICED: dict[Callable[[pytest.MonkeyPatch], None], tuple[str, ...]] = {
     mutations.window: ("interconnector-capacity", "selwick-jump", "clockwork-weight"),
     mutations.answer_gate: ("front-door-colour", "hub-height", "captains-name"),
     mutations.answer_gate_shut: ("first-lighting", "harvest-2023"),
-    mutations.verdict_threshold: ("first-lighting",),
-    mutations.verdict_threshold_shut: ("first-lighting",),
+    mutations.wording_open: ("first-lighting",),
+    mutations.wording_shut: ("first-lighting",),
 }
 BY_A_MODEL = ("why-driftlog",)
 WORDS = re.compile(r"\w{4,}")
@@ -59,15 +59,15 @@ def literal(request: ModelRequest) -> Reply:
     """A model that does as it is told: told to stay with the evidence it copies from it, else it says what it likes."""
     if "Say only what the evidence says" not in request.prompt:
         return says("It is widely known that this depends on the weather.")
-    lines = re.findall(r"^(\[\d+\.\d+\]) (.*\S)$", request.prompt, re.MULTILINE)
-    question = set(WORDS.findall(request.prompt.split("[1]")[0].rpartition("Question")[2].casefold()))
+    lines = re.findall(r"^(⟦\d+\.\d+⟧) (.*\S)$", request.prompt, re.MULTILINE)
+    question = set(WORDS.findall(request.prompt.split("⟦1⟧")[0].rpartition("Question")[2].casefold()))
     mark, text = max(lines, key=lambda line: len(question & set(WORDS.findall(line[1].casefold()))))
     return says(f"{text.rstrip('.')} {mark}.")
 
 
 def test_a_prompt_without_its_rules_is_noticed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedModelServer(literal) as server:
-        with_model = replace(settings, model="openai:test", model_base_url=server.base_url)
+        with_model = replace(settings, model="openai:test", model_base_url=server.base_url, judge="off")
         before = asked(with_model, BY_A_MODEL)
         mutations.prompt_without_rules(monkeypatch)
         after = asked(with_model, BY_A_MODEL)

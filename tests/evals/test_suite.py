@@ -205,7 +205,7 @@ def test_sentences_that_nothing_supports_are_counted_against_an_answer(tmp_path:
         return says(f"The lamp of Holm burned colza oil until 1871 {good}. Whales were hunted for it in Norway {good}.")
 
     with ScriptedModelServer(script) as server:
-        settings = replace(corpus.settings, model="openai:test", model_base_url=server.base_url)
+        settings = replace(corpus.settings, model="openai:test", model_base_url=server.base_url, judge="off")
         case = {"question": QUESTION, "disable_planner": True}
         cases = [{**case, "id": str(rate), "max_unsupported_rate": rate} for rate in (0.0, 1.0)]
         report = suite(tmp_path, settings, cases)

@@ -15,9 +15,9 @@ from citewell.evals.bench import auroc
 TEXT = "The Harbour Light was first lit on 3 May 1871 by Mayor Tait."
 # Two true, one of them in other words and so a false alarm; one changed and caught, one foreign and caught.
 PAIRS = [
-    ("The Harbour Light was first lit in 1871.", "supported"),
+    ("The Harbour Light was first lit on 3 May 1871 by Mayor Tait.", "supported"),
     ("A beacon began to shine over the port under Gladstone.", "supported"),
-    ("The Harbour Light was first lit in 1872.", "refuted"),
+    ("The Harbour Light was first lit on 3 May 1872 by Mayor Tait.", "refuted"),
     ("Herring prices rose sharply across the northern markets.", "unsupported"),
 ]
 

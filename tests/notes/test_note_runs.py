@@ -238,7 +238,7 @@ def test_questions_that_lean_on_others_are_no_topics_in_other_languages(text: st
 
 def test_a_heading_further_down_is_not_what_a_note_is_called(engine: Citewell, tmp_path: Path) -> None:
     notes = {
-        "loki.md": "Loki keeps the logs of the house.\n\n# Installation\n\nBy hand.\n",
+        "loki.md": "Loki keeps the logs of the house.\n\n# Installation\n\nBy hand.\n\n# Use\n\nBy eye.\n",
         "gpu.md": "# Graphics\n\nThe driver has an installation option for the old cards of the house.\n",
         "logcli.md": "# Logcli\n\nThe installation of logcli needs the address of Loki and a reader's password.\n",
     }
@@ -484,15 +484,15 @@ TOPICS = [
 
 
 def mark_of(request: ModelRequest, words: str) -> str:
-    found = re.search(rf"^\[(\d+\.\d+)\] [^\n]*{re.escape(words)}", request.prompt, re.MULTILINE)
-    return f"[{found[1]}]" if found else "[99.9]"
+    found = re.search(rf"^⟦(\d+\.\d+)⟧ [^\n]*{re.escape(words)}", request.prompt, re.MULTILINE)
+    return f"⟦{found[1]}⟧" if found else "⟦99.9⟧"
 
 
 def obedient(*, topics: str | None = None, false: bool = True) -> Callable[[ModelRequest], Reply]:
     """A model that names three topics and writes of the dues, truly and falsely."""
 
     def script(request: ModelRequest) -> Reply:
-        if "Reply with one JSON array" in request.prompt:
+        if "Reply with one JSON object" in request.prompt:
             return says(json.dumps(TOPICS) if topics is None else topics)
         dues = f"Harbour dues of Fara rose to 12 crowns in 1893 {mark_of(request, 'rose to 12 crowns')}."
         lie = (
@@ -542,7 +542,9 @@ def test_only_what_is_proven_is_written_and_nothing_in_it_acts(
     assert "900" not in section
     assert "evil.example" not in section
     assert section.count("## Research") == 0
-    assert len(server.requests) == 2
+    # The topics, the findings, and once more for the false one.
+    assert len(server.requests) == 3
+    assert "*Left out: 2 sentences that could not be confirmed in the sources.*" in section
     assert result.topics_researched == 3
 
 
@@ -550,7 +552,7 @@ def test_what_a_model_says_twice_or_with_markup_is_read_once_and_plainly(
     serving: Callable[..., tuple[Citewell, ScriptedModelServer]], vault: Path
 ) -> None:
     def script(request: ModelRequest) -> Reply:
-        if "Reply with one JSON array" in request.prompt:
+        if "Reply with one JSON object" in request.prompt:
             return says(json.dumps(TOPICS))
         dues = (
             f"Harbour [dues](http://fara.example/d) of Fara rose to 12 crowns in 1893 {mark_of(request, '12 crowns')}."
@@ -578,7 +580,9 @@ def test_the_model_is_asked_no_more_often_than_promised(
 
     engine, server = serving(script)
     assert engine.note("Halvard.md", depth=depth).changed
-    assert 2 <= len(server.requests) <= most
+    apart = [one for one in asked if "cannot be shown as it is" in one.prompt or "You check sentences" in one.prompt]
+    assert 2 <= len(server.requests) - len(apart) <= most
+    assert len(apart) <= 3
 
 
 def estimates(engine: Citewell, run_id: str) -> list[dict[str, Any]]:
@@ -586,7 +590,7 @@ def estimates(engine: Citewell, run_id: str) -> list[dict[str, Any]]:
     return [body["data"] for body in made if body["name"] == "cost_estimated"]
 
 
-@pytest.mark.parametrize(("depth", "calls"), [("shallow", 3), ("deep", 12)])
+@pytest.mark.parametrize(("depth", "calls"), [("shallow", 6), ("deep", 13)])
 def test_what_it_may_cost_at_most_is_told_before_a_model_is_asked(
     serving: Callable[..., tuple[Citewell, ScriptedModelServer]], depth: str, calls: int
 ) -> None:
@@ -683,7 +687,7 @@ def test_a_false_sentence_that_got_into_a_section_is_evidence_for_nothing(
     planted = "Captain Lund commanded the Halvard for 11 years and never lost a man"
 
     def script(request: ModelRequest) -> Reply:
-        if "Reply with one JSON array" in request.prompt:
+        if "Reply with one JSON object" in request.prompt:
             return says(json.dumps([{"topic": "Captain Lund of the Halvard", "context": "", "type": "concept"}]))
         return says(f"## 1\n{planted} {mark_of(request, 'never lost a man')}.\n")
 

@@ -398,15 +398,16 @@ def test_a_model_writes_from_pages_and_is_asked_no_more_often(
     ]
 
     def script(request: ModelRequest) -> Reply:
-        if "Reply with one JSON array" in request.prompt:
+        if "Reply with one JSON object" in request.prompt:
             return says(json.dumps(topics))
-        found = re.search(r"^\[(\d+\.\d+)\] The Halvard light was first lit in 187[14]", request.prompt, re.MULTILINE)
+        found = re.search(r"^⟦(\d+\.\d+)⟧ The Halvard light was first lit in 187[14]", request.prompt, re.MULTILINE)
         if found is None:
             return says("")
         year = re.search(r"first lit in (\d+)", found[0])
         assert year is not None
         return says(
-            f"## 1\nThe Halvard light was first lit in {year[1]} [{found[1]}].\nIt was lit in 1999 [{found[1]}].\n"
+            f"## 1\nThe Halvard light was first lit in {year[1]}. ⟦{found[1]}⟧ «first lit in {year[1]}»\n"
+            f"It was lit in 1999 [{found[1]}].\n"
         )
 
     with ScriptedModelServer(script) as server:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from support.model_script import ModelRequest, Reply, says
+from support.model_script import ModelRequest, Reply, judges, says
 
 NOTES = {
     "Lamp.md": "# Lamp\n\nThe Orrin Head lamp was lit by Josiah Pell on 14 November 1859. It burned colza oil.\n",
@@ -27,7 +27,7 @@ Josiah Pell lit the Orrin Head lamp on 14 November 1859 {lit by}.
 
 def mark(prompt: str, words: str) -> str:
     """The mark of the passage that has these words, as the prompt shows it."""
-    found = re.search(rf"^(\[\d+\.\d+\]) .*{re.escape(words)}", prompt, re.MULTILINE)
+    found = re.search(rf"^(⟦\d+\.\d+⟧) .*{re.escape(words)}", prompt, re.MULTILINE)
     assert found, f"{words!r} is not in the prompt:\n{prompt}"
     return found[1]
 
@@ -51,6 +51,8 @@ def scripted(*drafts: str, plan: Reply | str = "", triage: Reply | str = "") -> 
             return planned if isinstance(planned, Reply) else says(planned)
         if "You judge how far web sources" in request.prompt:
             return triage if isinstance(triage, Reply) else says(triage or "[]")
+        if judged := judges(request):
+            return judged
         draft = left.pop(0) if len(left) > 1 else left[0]
         return says(marked(draft, request.prompt))
 

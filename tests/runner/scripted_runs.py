@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,13 +22,16 @@ from support.model_server import ScriptedModelServer
 Write = Callable[[dict[str, str | bytes]], Path]
 AddPath = Callable[..., AddReport]
 QUESTION = "Who lit the lamp?"
+# In words of its own, which nothing but a judge can tell; as its passage has it; and against it.
 GOOD = "Josiah Pell lit the lamp on 14 November 1859 {lit}."
+VERBATIM = "The lamp was lit by Josiah Pell on 14 November 1859 {lit}."
+FALSE = "The lamp was not lit by Josiah Pell on 14 November 1859 {lit}."
 PRICES = "openai:test=1000/1000"
 
 
 def mark(request: ModelRequest, words: str) -> str:
     """The mark of the passage that has these words, as the prompt shows it."""
-    found = re.search(rf"^(\[\d+\.\d+\]) .*{re.escape(words)}", request.prompt, re.MULTILINE)
+    found = re.search(rf"^(⟦\d+\.\d+⟧) .*{re.escape(words)}", request.prompt, re.MULTILINE)
     assert found, f"{words!r} is not in the prompt:\n{request.prompt}"
     return found[1]
 
@@ -43,8 +47,42 @@ def writes(*drafts: str) -> Callable[[ModelRequest], Reply]:
     return reply
 
 
+def is_judging(request: ModelRequest) -> bool:
+    """Whether a model is asked to judge sentences, not to write any."""
+    return "You check sentences of an answer" in request.prompt
+
+
+def shown_to_judge(request: ModelRequest) -> dict[str, Any]:
+    """The object that a judge is sent: the question, and each sentence with its passages."""
+    return dict(json.loads(request.body["messages"][-1]["content"]))
+
+
+Verdict = tuple[str, str, str]
+
+
+def judging(told: dict[str, Verdict] | Reply | str, write: Callable[[ModelRequest], Reply]) -> Script:
+    """Writes as told, and judges: a verdict, words and wrong words for each sentence that has these words in it."""
+
+    def reply(request: ModelRequest) -> Reply:
+        if not is_judging(request):
+            return write(request)
+        if isinstance(told, Reply):
+            return told
+        return says(told if isinstance(told, str) else json.dumps(_verdicts(told, shown_to_judge(request))))
+
+    return reply
+
+
+def _verdicts(told: dict[str, Verdict], asked: dict[str, Any]) -> dict[str, Any]:
+    found = []
+    for one in asked["sentences"]:
+        verdict, words, wrong = next(verdict for part, verdict in told.items() if part in one["sentence"])
+        found.append({"n": one["n"], "verdict": verdict, "words": words, "wrong": wrong})
+    return {"verdicts": found}
+
+
 class Bench:
-    """One corpus, one scripted model."""
+    """One corpus, one scripted model; nobody judges what it writes unless a judge is set."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -60,7 +98,7 @@ class Bench:
         **settings: Any,
     ) -> tuple[list[RunEvent], RunResult, Sequence[ModelRequest]]:
         with ScriptedModelServer(script) as server:
-            chosen = {"model": "openai:test", "model_base_url": url or server.base_url, **settings}
+            chosen = {"model": "openai:test", "model_base_url": url or server.base_url, "judge": "off", **settings}
             engine = Citewell(Settings(data_dir=self.data_dir, **chosen))
             try:
                 events, result = asyncio.run(collect(engine.stream(question, timeout=deadline, **(choice or {}))))

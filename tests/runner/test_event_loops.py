@@ -47,9 +47,9 @@ def computed_on(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 
 def quotes(request: ModelRequest) -> Reply:
     """A model that writes many sentences, all of them from the evidence."""
-    lines = [line for line in request.prompt.splitlines() if line.startswith("[")]
-    marked = [line.partition("] ") for line in lines if "] " in line]
-    return says(" ".join(f"{text.rstrip('.')} {mark}]." for mark, _, text in marked[:12]))
+    lines = [line for line in request.prompt.splitlines() if line.startswith("⟦")]
+    marked = [line.partition("⟧ ") for line in lines if "⟧ " in line]
+    return says(" ".join(f"{text.rstrip('.')}. {mark}⟧" for mark, _, text in marked[:12]))
 
 
 async def serve(engine: Citewell, url: str, caller: LoopMonitor, executor: LoopMonitor) -> int:
@@ -111,7 +111,7 @@ def _runs_and_searches(tmp_path: Path, computed_on: set[int]) -> None:
     caller, executor = LoopMonitor(), LoopMonitor()
     with ScriptedModelServer(quotes) as server, loop_work() as work:
         # Opened anew, so that opening the databases counts too.
-        engine = Citewell(Settings(data_dir=tmp_path / "data", model_base_url=server.base_url))
+        engine = Citewell(Settings(data_dir=tmp_path / "data", model_base_url=server.base_url, judge="off"))
         control = ControlLoop()
         searches = asyncio.run(serve(engine, server.base_url, caller, executor))
         machine = control.stop()

@@ -1,4 +1,4 @@
-"""A fluent answer is shown whole where it is true, and where it is false at least a part of it is not let pass."""
+"""Without a judge, an answer in words of its own is shown whole, without approval, be it true or false."""
 
 from __future__ import annotations
 
@@ -58,15 +58,16 @@ def _cited(text: str) -> str:
 
 
 @pytest.mark.parametrize(("question", "answer"), TRUE)
-def test_a_fluent_true_answer_is_shown_whole(notes: Bench, question: str, answer: str) -> None:
+def test_a_fluent_true_answer_is_shown_whole_and_plain(notes: Bench, question: str, answer: str) -> None:
     _, result, requests = notes.run(says(_cited(answer)), question)
     assert (result.answer_status, result.stop_reason) == ("ok", "enough_evidence")
     assert " ".join(one.text for one in result.sentences) == answer
-    assert "contradicted" not in {one.verdict for one in result.sentences}
+    assert {(one.verdict, one.check.kind) for one in result.sentences} == {("unsupported", "none")}
+    assert "(" not in result.answer
     assert len(requests) == 1, "nothing is sent back"
 
 
 @pytest.mark.parametrize(("question", "answer"), FALSE)
-def test_a_fluent_false_answer_is_caught(notes: Bench, question: str, answer: str) -> None:
+def test_no_part_of_a_fluent_false_answer_is_approved_without_a_judge(notes: Bench, question: str, answer: str) -> None:
     _, result, _ = notes.run(says(_cited(answer)), question)
-    assert {one.verdict for one in result.sentences} != {"supported"}
+    assert "supported" not in {one.verdict for one in result.sentences}

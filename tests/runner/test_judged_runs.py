@@ -1,4 +1,4 @@
-"""A judge in a run: asked of what a model wrote in its own words, on record, and never waited for too long."""
+"""A small judge of this machine in a run: asked of what is not word for word, on record, never waited for too long."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from citewell import Citewell, RunEvent, Settings, Unavailable
 from citewell.answer.evidence import Likeness, PreparedSynthesis, Quote, Readings
+from citewell.check.judge import pairs_of, sentences_to_judge
 from citewell.check.verdict import Draft, DraftSentence
-from citewell.check.verify import pairs_to_judge
 from citewell.flows.local import first_plan, search
 from citewell.flows.outside import Outside
 from citewell.flows.state import Findings
@@ -23,7 +23,7 @@ from citewell.flows.write import answer, answer_form
 from citewell.models.entailment import ClaimPair, Entailment, Entails, OnnxEntailment
 from citewell.runs.journal import Run
 from runner.plays import HASH, Playing, draft, found, prepared, request, row
-from runner.scripted_runs import GOOD, Bench, decisions, writes
+from runner.scripted_runs import FALSE, GOOD, VERBATIM, Bench, decisions, writes
 from runner.test_runs import ask
 from support.foreign_judge import write_folder
 from support.toy_models import write_judge
@@ -44,12 +44,17 @@ def test_what_the_judge_says_is_on_record_and_replay_needs_no_judge(bench: Bench
     assert asked["body"]["judge"] == "toy"
     (pair,) = asked["body"]["pairs"]
     assert pair["claim"] == "Josiah Pell lit the lamp on 14 November 1859."
-    assert pair["evidence"].endswith("The lamp was lit by Josiah Pell on 14 November 1859.")
+    assert pair["evidence"].endswith("The lamp was lit by Josiah Pell on 14 November 1859. See Oil.")
     (seen,) = [event.body["observation"]["value"] for event in events if event.body.get("answers") == asked["digest"]]
     (score,) = seen
     assert score == {name: round(value, 4) for name, value in score.items()}
     assert score["entails"] > 0.9
-    assert decisions(events, "claims_judged") == [{"judge": "toy", "pairs": 1}]
+    assert decisions(events, "claims_judged") == [{"judge": "toy"}]
+    (sentence,) = result.sentences
+    assert (sentence.verdict, sentence.check.kind, sentence.check.judge) == ("supported", "judged", "toy")
+    assert sentence.check.words == "The lamp was lit by Josiah Pell on 14 November 1859."
+    assert result.answer == "Josiah Pell lit the lamp on 14 November 1859. [1]"
+    assert "toy judged 1: 1 said by their source" in result.provenance
     shutil.rmtree(folder)
     elsewhere = Citewell(Settings(data_dir=bench.data_dir, judge="off"))
     assert elsewhere.runs.replay(result.run_id).identical
@@ -62,7 +67,7 @@ def test_a_judge_made_elsewhere_is_asked_and_replay_needs_it_no_more(bench: Benc
     OnnxEntailment(folder).open()  # loaded before its time is measured
     events, result, _ = bench.run(writes(GOOD), judge=str(folder))
     assert result.warnings == ()
-    assert decisions(events, "claims_judged") == [{"judge": "foreign", "pairs": 1}]
+    assert [one["body"]["judge"] for one in of_kind(events, "judge_claims")] == ["foreign"]
     shutil.rmtree(folder)
     elsewhere = Citewell(Settings(data_dir=bench.data_dir, judge="off"))
     assert elsewhere.runs.replay(result.run_id).identical
@@ -70,30 +75,33 @@ def test_a_judge_made_elsewhere_is_asked_and_replay_needs_it_no_more(bench: Benc
 
 
 @pytest.mark.slow
-def test_a_judge_that_cannot_be_used_leaves_the_rules_and_a_warning(bench: Bench, tmp_path: Path) -> None:
-    events, result, _ = bench.run(writes(GOOD), judge=str(tmp_path / "nowhere"))
+def test_a_judge_that_cannot_be_used_leaves_sentences_unchecked_and_a_warning(bench: Bench, tmp_path: Path) -> None:
+    events, result, _ = bench.run(writes(f"{GOOD} {VERBATIM}"), judge=str(tmp_path / "nowhere"))
     assert "judge_unavailable" in result.warnings
-    assert [sentence.verdict for sentence in result.sentences] == ["supported"]
+    assert [(one.verdict, one.check.kind) for one in result.sentences] == [
+        ("unsupported", "none"),
+        ("supported", "exact"),
+    ]
     assert "has no model.onnx" in str(decisions(events, "judge_failed"))
-    _, without, _ = bench.run(writes(GOOD), judge="off")
+    _, without, _ = bench.run(writes(f"{GOOD} {VERBATIM}"), judge="off")
     assert without.sentences == result.sentences
     assert without.warnings == ()
 
 
 @pytest.mark.slow
-def test_a_repair_asks_only_of_what_is_new(bench: Bench, tmp_path: Path) -> None:
+def test_a_sentence_that_stands_in_the_repair_too_is_not_judged_again(bench: Bench, tmp_path: Path) -> None:
     folder = write_judge(tmp_path / "toy", WEIGHTS)
-    false = f"{GOOD} The lamp was not lit by Josiah Pell on 14 November 1859 {{lit}}."
-    events, _, _ = bench.run(writes(false, f"{GOOD} Leith sent the oil {{oil}}."), judge=str(folder))
+    drafts = (f"{GOOD} {FALSE}", f"{GOOD} Leith sent the oil {{oil}}.")
+    events, result, _ = bench.run(writes(*drafts), judge=str(folder))
     first, second = of_kind(events, "judge_claims")
-    assert len(first["body"]["pairs"]) == 2
+    assert [pair["claim"] for pair in first["body"]["pairs"]] == ["Josiah Pell lit the lamp on 14 November 1859."]
     assert [pair["claim"] for pair in second["body"]["pairs"]] == ["Leith sent the oil."]
+    assert [one.check.kind for one in result.sentences] == ["judged", "none"]
 
 
 @pytest.mark.slow
-def test_what_is_quoted_is_not_asked_of_the_judge(bench: Bench, tmp_path: Path) -> None:
-    quoting = "The lamp was lit by Josiah Pell on 14 November 1859 {lit}."
-    events, result, _ = bench.run(writes(quoting), judge=str(tmp_path / "nowhere"))
+def test_what_is_word_for_word_or_quoted_is_not_asked_of_the_judge(bench: Bench, tmp_path: Path) -> None:
+    events, result, _ = bench.run(writes(VERBATIM), judge=str(tmp_path / "nowhere"))
     assert of_kind(events, "judge_claims") == []
     assert result.warnings == ()
     engine = Citewell(Settings(data_dir=bench.data_dir, judge=str(tmp_path / "nowhere")))
@@ -108,16 +116,17 @@ def written(*texts: str) -> Draft:
     return Draft(tuple(DraftSentence(text, "claim", (quote,)) for text in texts), refused=False, written_by="model")
 
 
+def asked_of(draft: Draft) -> tuple[ClaimPair, ...]:
+    return pairs_of(sentences_to_judge(draft, prepared()))
+
+
 def test_a_sentence_is_asked_of_once_with_its_source_and_without_markup() -> None:
-    pairs = pairs_to_judge(written("Pell lit the **lamp**.", "Pell lit the lamp.", "The lamp was lit."), prepared())
+    pairs = asked_of(written("Pell lit the **lamp**.", "Pell lit the lamp.", "The lamp was lit."))
     assert pairs == (PAIR, ClaimPair("The lamp was lit.", PAIR.evidence))
-    assert pairs_to_judge(written("The lamp was lit by Pell."), prepared()) == ()
-    assert pairs_to_judge(draft(), prepared()) == ()
+    assert asked_of(written("The lamp was lit by Pell.")) == ()
+    assert asked_of(draft()) == ()
     stray = Quote("note:zzz", HASH, 0, 5, "stray")
-    assert (
-        pairs_to_judge(Draft((DraftSentence("X is so.", "claim", (stray,)),), False, written_by="model"), prepared())
-        == ()
-    )
+    assert asked_of(Draft((DraftSentence("X is so.", "claim", (stray,)),), False, written_by="model")) == ()
 
 
 async def written_from(run: Run, found: Findings) -> None:
@@ -145,25 +154,30 @@ def test_the_judge_is_asked_before_verification_for_a_bounded_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "verdict"),
-    [(Entails(0.98, 0.02, 0.0), "supported"), (Entails(0.0, 0.02, 0.98), "contradicted")],
-    ids=["entails", "contradicts"],
+    ("score", "verdict", "kind"),
+    [
+        (Entails(0.98, 0.02, 0.0), "supported", "judged"),
+        (Entails(0.0, 0.02, 0.98), "contradicted", "judged"),
+        (Entails(0.02, 0.98, 0.0), "unsupported", "judged"),
+        (Entails(0.6, 0.3, 0.1), "unsupported", "none"),
+    ],
+    ids=["entails", "contradicts", "neutral", "unsure"],
 )
-def test_verification_gets_what_the_judge_said(score: Entails, verdict: str) -> None:
+def test_verification_gets_what_the_judge_said_where_it_is_sure(score: Entails, verdict: str, kind: str) -> None:
     playing = play().gives("judge_claims", (score,))
-    assert playing.decided("claims_judged") == [{"judge": "toy", "pairs": 1}]
+    assert playing.decided("claims_judged") == ([{"judge": "toy"}] if kind == "judged" else [])
     assert playing.found.verification is not None
-    assert [one.verdict for one in playing.found.verification.sentences] == [verdict]
+    (sentence,) = playing.found.verification.sentences
+    assert (sentence.verdict, sentence.check.kind) == (verdict, kind)
 
 
 @pytest.mark.parametrize("happens", ["fails", "finish", "writing", "verification"])
-def test_without_the_judges_answer_verification_goes_by_rules(happens: Any) -> None:
+def test_without_the_judges_answer_sentences_stay_unchecked(happens: Any) -> None:
     playing = play()
     playing.fails("judge_claims") if happens == "fails" else playing.control(happens)
-    assert playing.found.scores == {}
+    assert playing.found.verdicts == {}
     assert "judge_unavailable" in playing.run.warnings
-    by_rules = play(judge="")
-    assert playing.found.verification == by_rules.found.verification
+    assert playing.found.verification == play(judge="").found.verification
 
 
 def test_the_time_for_gathering_does_not_end_the_judging() -> None:

@@ -11,9 +11,11 @@ from citewell.flows.state import affordable, lost_call, spent
 from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.runs.run import ModelUse, Spend
 from runner.scripted_runs import (
+    FALSE,
     GOOD,
     PRICES,
     QUESTION,
+    VERBATIM,
     Bench,
     decisions,
     writes,
@@ -67,14 +69,13 @@ def test_a_ceiling_with_an_unknown_price_refuses_to_start_and_says_how_to_set_it
 def test_a_repair_that_the_ceiling_forbids_is_left_out(bench: Bench) -> None:
     _, _, free = bench.run(writes(GOOD))
     tokens = sum(len(message["content"]) // 3 + 9 for message in free[0].body["messages"])
-    draft = f"{GOOD} The oil cost 900 pounds {{oil}}."
 
     def costly(request: ModelRequest) -> Reply:
-        return replace(writes(draft)(request), usage=(tokens, 150))
+        return replace(writes(f"{VERBATIM} {FALSE}")(request), usage=(tokens, 150))
 
     _, result, requests = bench.run(costly, choice={"max_cost": (tokens + 320) / 1_000}, prices=PRICES)
     assert len(requests) == 1
-    assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+    assert [sentence.verdict for sentence in result.sentences] == ["supported", "contradicted"]
 
 
 class TestTokens:
@@ -106,7 +107,7 @@ class TestTokens:
         tokens = sum(len(message["content"]) // 3 + 9 for message in free[0].body["messages"])
 
         def costly(request: ModelRequest) -> Reply:
-            return replace(writes(f"{GOOD} The oil cost 900 pounds {{oil}}.")(request), usage=(tokens, 150))
+            return replace(writes(f"{VERBATIM} {FALSE}")(request), usage=(tokens, 150))
 
         _, result, requests = bench.run(costly, choice={"max_tokens": tokens + 320})
         assert len(requests) == 1

@@ -13,8 +13,10 @@ import pytest
 from citewell import Citewell, CitewellError
 from conftest import sqlite_runs
 from runner.scripted_runs import (
+    FALSE,
     GOOD,
     QUESTION,
+    VERBATIM,
     Bench,
     assert_evidence_stays,
     decisions,
@@ -43,7 +45,8 @@ def test_a_models_sentence_is_bound_to_the_exact_passage(bench: Bench) -> None:
     assert (result.answer_status, result.stop_reason, result.status) == ("ok", "enough_evidence", "done")
     assert (result.provider, result.model, result.tool) == ("openai", "test", "model")
     (sentence,) = result.sentences
-    assert (sentence.verdict, sentence.citations) == ("supported", (1,))
+    assert (sentence.check.kind, sentence.citations) == ("none", (1,))
+    assert result.answer == "Josiah Pell lit the lamp on 14 November 1859. [1]"
     assert result.citations[0].quote.endswith("The lamp was lit by Josiah Pell on 14 November 1859.")
     assert "extractive" not in result.answer_warnings
     assert len(requests) == 1
@@ -52,34 +55,40 @@ def test_a_models_sentence_is_bound_to_the_exact_passage(bench: Bench) -> None:
     assert (result.metrics.model_calls, result.metrics.tokens, result.metrics.cost_usd) == (1, 18, 0.0)
 
 
-FALSE = "The lamp was not lit by Josiah Pell on 14 November 1859 {lit}."
-
-
 def test_a_contradicted_sentence_is_sent_back_once_and_the_repair_is_taken(bench: Bench) -> None:
-    events, result, requests = bench.run(writes(f"{GOOD} {FALSE}", GOOD))
-    assert [sentence.verdict for sentence in result.sentences] == ["supported"]
+    events, result, requests = bench.run(writes(f"{VERBATIM} {FALSE}", VERBATIM))
+    assert [(one.verdict, one.check.kind) for one in result.sentences] == [("supported", "exact")]
     assert result.metrics.contradicted_rate == 0.0
     assert len(requests) == 2
     assert "not lit" in str(decisions(events, "repair_asked"))
     assert "not lit" in requests[1].prompt
 
 
-def test_what_a_model_insists_on_against_its_source_is_taken_back_and_never_shown_while_it_is_written(
+def test_what_a_model_insists_on_against_its_source_is_removed_and_never_shown_while_it_is_written(
     bench: Bench,
 ) -> None:
-    events, result, _ = bench.run(writes(f"{GOOD} {FALSE}"))
-    assert [sentence.verdict for sentence in result.sentences] == ["supported", "contradicted"]
+    events, result, _ = bench.run(writes(f"{VERBATIM} {FALSE}"))
+    assert [(one.verdict, one.check.kind) for one in result.sentences] == [
+        ("supported", "exact"),
+        ("contradicted", "exact"),
+    ]
     assert "contradicted_claims" in result.answer_warnings
-    assert "~~The lamp was not lit by Josiah Pell on 14 November 1859.~~" in result.answer
+    removed = (
+        "~~The lamp was not lit by Josiah Pell on 14 November 1859.~~ [1] (removed: the passage does not deny this)"
+    )
+    assert removed in result.answer.splitlines()
     shown, _ = displayed(events)
     assert not [text for text in shown if "not lit" in text]
 
 
-def test_what_is_not_proven_is_marked_and_costs_no_repair(bench: Bench) -> None:
-    events, result, requests = bench.run(writes(f"{GOOD} The oil cost 900 pounds {{oil}}."))
-    assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
-    assert "unsupported_claims" in result.answer_warnings
-    assert "The oil cost 900 pounds. [2] (not proven by its quote)" in result.answer
+def test_what_nobody_judged_is_shown_without_remark_and_costs_no_repair(bench: Bench) -> None:
+    events, result, requests = bench.run(writes(f"{VERBATIM} The oil cost 900 pounds {{oil}}."))
+    assert [(one.verdict, one.check.kind) for one in result.sentences] == [
+        ("supported", "exact"),
+        ("unsupported", "none"),
+    ]
+    assert result.answer_warnings == ()
+    assert result.answer.endswith("The oil cost 900 pounds. [2]")
     assert len(requests) == 1
     assert "The oil cost 900 pounds." in displayed(events)[0]
 
@@ -99,11 +108,11 @@ def test_a_citation_out_of_range_is_repaired_or_fails_verification(bench: Bench,
 
 @pytest.mark.attack("M6")
 def test_a_citation_of_the_wrong_source_is_set_right_where_another_says_it(bench: Bench) -> None:
-    _, result, requests = bench.run(writes("Josiah Pell lit the lamp on 14 November 1859 {oil}."))
+    _, result, requests = bench.run(writes(VERBATIM.replace("{lit}", "{oil}")))
     (sentence,) = result.sentences
-    assert (sentence.verdict, len(requests)) == ("supported", 1)
-    assert result.citations[0].source_key.endswith("lamp")
-    assert sentence.repaired_from
+    assert (sentence.verdict, sentence.check.kind, len(requests)) == ("supported", "exact", 1)
+    assert [one.source_key.endswith("lamp") for one in result.citations] == [True]
+    assert "another source does" in sentence.reason
     assert "citations_repaired" in result.answer_warnings
     assert result.flow.holds
 
@@ -146,13 +155,15 @@ def test_a_changed_record_of_a_model_run_is_refused_and_no_model_is_asked(bench:
 
 @pytest.mark.attack("M8")
 def test_a_small_model_that_never_cites_is_cited_by_the_engine_where_a_passage_says_it(bench: Bench) -> None:
-    events, result, requests = bench.run(says("The lamp was lit by Josiah Pell. The keeper was called Erik the Red."))
+    lit = VERBATIM.replace(" {lit}", "")
+    events, result, requests = bench.run(says(f"{lit} The keeper was called Erik the Red."))
     assert [sentence.verdict for sentence in result.sentences] == ["supported", "unsupported"]
+    assert result.sentences[1].check.kind == "none"
     assert result.sentences[0].citations == (1,)
     assert "without a citation" in result.sentences[0].reason
-    assert {"citations_repaired", "unsupported_claims"} <= set(result.answer_warnings)
+    assert {"citations_repaired", "uncited_claims"} <= set(result.answer_warnings)
     assert len(requests) == 2, "it is asked for marks once"
-    assert "The lamp was lit by Josiah Pell." in displayed(events)[0]
+    assert lit in displayed(events)[0]
 
 
 def test_an_answer_that_nothing_says_and_nothing_marks_is_not_shown(bench: Bench) -> None:
@@ -160,16 +171,12 @@ def test_an_answer_that_nothing_says_and_nothing_marks_is_not_shown(bench: Bench
     assert (result.stop_reason, result.answer) == ("verification_failed", "")
 
 
-def test_a_fact_cited_to_a_source_that_lacks_it_is_flagged(bench: Bench) -> None:
-    _, result, _ = bench.run(writes("The keeper drowned in 1871 {lit}. Josiah Pell lit the lamp {lit}."))
-    assert result.sentences[0].verdict == "unsupported"
-
-
-def test_an_answer_without_any_support_is_shown_as_not_proven(bench: Bench) -> None:
-    _, result, _ = bench.run(writes("The moon is made of cheese {lit}. Every cow jumped over 12 moons {oil}."))
-    assert {one.verdict for one in result.sentences} == {"unsupported"}
-    assert result.answer.count("(not proven by its quote)") == 2
-    assert result.metrics.unsupported_rate == 1.0
+def test_a_fact_cited_to_a_source_that_lacks_it_is_not_approved(bench: Bench) -> None:
+    _, result, _ = bench.run(writes(f"The keeper drowned in 1871 {{lit}}. {VERBATIM}"))
+    assert [(one.verdict, one.check.kind) for one in result.sentences] == [
+        ("unsupported", "none"),
+        ("supported", "exact"),
+    ]
 
 
 def test_an_answer_that_its_sources_contradict_throughout_is_not_shown_and_the_passages_are(bench: Bench) -> None:
@@ -190,10 +197,11 @@ UNAVAILABLE = [
 def test_a_model_that_is_not_there_leaves_the_evidence_and_says_so(bench: Bench, reply: Reply, code: str) -> None:
     _, result, _ = bench.run(reply)
     assert (result.answer_status, result.stop_reason) == ("unavailable", "synthesis_unavailable")
-    assert "model_unavailable" in result.answer_warnings
+    assert {"model_unavailable", "extractive"} <= set(result.answer_warnings)
     assert result.failure is not None
     assert result.failure.code == code
-    assert_evidence_stays(result)
+    assert "Josiah Pell" in result.answer, "what was found is quoted instead"
+    assert result.tool == "extractive"
 
 
 def test_a_refused_connection_leaves_the_evidence_and_says_what_to_do(bench: Bench) -> None:
@@ -201,7 +209,7 @@ def test_a_refused_connection_leaves_the_evidence_and_says_what_to_do(bench: Ben
     assert (result.answer_status, result.stop_reason) == ("unavailable", "synthesis_unavailable")
     assert result.failure is not None
     assert result.failure.fix
-    assert_evidence_stays(result)
+    assert "Josiah Pell" in result.answer
 
 
 BROKEN = [

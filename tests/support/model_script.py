@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,3 +93,17 @@ def sends(*parts: bytes, content_type: str = "text/event-stream", status: int = 
 
 
 Script = Reply | Sequence[Reply] | Callable[[ModelRequest], Reply]
+
+
+def judges(request: ModelRequest, *, missing: Sequence[str] = ()) -> Reply | None:
+    """A judge that finds every sentence in its first passage, but those with one of these; None: it is not asked."""
+    if "You check sentences of an answer" not in request.prompt:
+        return None
+    asked = json.loads(request.body["messages"][-1]["content"])["sentences"]
+    told = []
+    for one in asked:
+        is_missing = any(words in one["sentence"] for words in missing)
+        lines = [line for passage in one["passages"] for line in passage["text"].split("\n")]
+        words = "" if is_missing else max(lines, key=len)[:120]
+        told.append({"n": one["n"], "verdict": "not" if is_missing else "says", "words": words, "wrong": ""})
+    return says(json.dumps({"verdicts": told}))

@@ -182,7 +182,7 @@ def streaming(request: ModelRequest) -> Reply:
 
 
 def with_model(program: Program, model: ScriptedModelServer, *options: str) -> Any:
-    settings = {"CITEWELL_MODEL": "openai:test", "CITEWELL_MODEL_BASE_URL": model.base_url}
+    settings = {"CITEWELL_MODEL": "openai:test", "CITEWELL_JUDGE": "off", "CITEWELL_MODEL_BASE_URL": model.base_url}
     return on_terminal(command(program, *options), settings)
 
 

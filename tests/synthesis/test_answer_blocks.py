@@ -79,19 +79,6 @@ def test_a_header_that_the_evidence_does_not_hold_is_no_quote() -> None:
     assert not checked.passed
 
 
-PACKING = source(
-    "What goes in which box:\n\n- Red box\n  - spanner\n  - cable ties\n- Blue box\n  - laptop\n  - flask\n"
-    "- Green box\n  - tarp\n",
-    "Packing",
-)
-
-
-def test_of_a_list_of_lists_the_branch_is_shown_that_the_question_names() -> None:
-    assert lines("What goes in the blue box?", PACKING) == ["- Blue box\n- laptop\n- flask"]
-    # The block around it is still the quote.
-    assert "Green box" in quoted("What goes in the blue box?", PACKING).citations[0].quote
-
-
 def test_a_check_box_keeps_its_state() -> None:
     note = source("Things to pack for the trip:\n\n- [x] tent\n- [ ] stove\n", "Trip")
     assert lines("What are the things to pack for the trip?", note) == [

@@ -110,7 +110,7 @@ def test_a_topics_summary_stands_between_the_evidence_and_the_related_rows_and_i
     prepared = prepare_synthesis(briefed(pack(*rows(2, 100), related), SUMMARY))
     assert [source.source_key for source in prepared.sources] == ["note:0", "note:1", "note:related"]
     places = [
-        prepared.text.index(part) for part in ("[2] note:1", "Topic brief: the lamp", SUMMARY, "[3] note:related")
+        prepared.text.index(part) for part in ("⟦2⟧ note:1", "Topic brief: the lamp", SUMMARY, "⟦3⟧ note:related")
     ]
     assert places == sorted(places)
     assert "not to be cited" in prepared.text

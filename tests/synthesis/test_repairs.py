@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+
+import pytest
 
 from citewell.answer.evidence import PreparedSource, Quote
 from citewell.answer.passages import quote_at
 from citewell.check.verdict import Draft, DraftSentence
-from synthesis.evidence import answer, check, source
+from synthesis.evidence import check, source
 
 QUESTION = "When was the Harbour Light first lit?"
 LIGHT = source("The Harbour Light was first lit on 3 May 1871 by Mayor Tait. It never failed in 50 years.\n", "Light")
@@ -22,30 +25,34 @@ def said(text: str, *quotes: Quote) -> Draft:
     return Draft((DraftSentence(text, "claim", quotes),), refused=False)
 
 
+def written(text: str, *quotes: Quote) -> Draft:
+    return replace(said(text, *quotes), written_by="model")
+
+
 def test_a_sentence_cited_to_the_wrong_source_is_cited_to_the_one_that_says_it() -> None:
-    result = check(QUESTION, said("The Harbour Light was first lit in 1871.", whole(FERRY)), LIGHT, FERRY)
+    result = check(QUESTION, written("It never failed in fifty years.", whole(FERRY)), LIGHT, FERRY)
     (sentence,) = result.sentences
-    assert sentence.verdict == "supported"
-    assert sentence.repaired_from == (FERRY.source_key,)
+    assert (sentence.verdict, sentence.check.kind) == ("supported", "exact")
     assert sentence.quote is not None
-    assert sentence.quote.text == "The Harbour Light was first lit on 3 May 1871 by Mayor Tait."
+    assert sentence.quote.text == "It never failed in 50 years."
     assert [citation.source_key for citation in result.citations] == [LIGHT.source_key]
     assert sentence.citations == (1,)
     assert "another source does" in sentence.reason
     assert "citations_repaired" in result.warnings
 
 
-def test_what_no_source_says_keeps_its_citation_and_is_unsupported() -> None:
-    result = check(QUESTION, said("The Harbour Light was first lit in 1999.", whole(FERRY)), LIGHT, FERRY)
+@pytest.mark.parametrize("text", ["The light was lit in 1999.", "Mayor Tait lit the Harbour Light in 1871."])
+def test_what_no_source_has_word_for_word_keeps_its_citation_and_no_verdict(text: str) -> None:
+    result = check(QUESTION, written(text, whole(FERRY)), LIGHT, FERRY)
     (sentence,) = result.sentences
-    assert (sentence.verdict, sentence.repaired_from) == ("unsupported", ())
+    assert (sentence.verdict, sentence.check.kind) == ("unsupported", "none")
     assert [citation.source_key for citation in result.citations] == [FERRY.source_key]
 
 
 def test_a_supported_sentence_is_left_as_it_is() -> None:
     copy = source(LIGHT.text, "Copy")
-    result = check(QUESTION, said("The Harbour Light was first lit in 1871.", whole(copy)), LIGHT, copy)
-    assert result.sentences[0].repaired_from == ()
+    result = check(QUESTION, written("It never failed in 50 years.", whole(copy)), LIGHT, copy)
+    assert [citation.source_key for citation in result.citations] == [copy.source_key]
     assert "citations_repaired" not in result.warnings
 
 
@@ -75,13 +82,6 @@ def test_a_citation_of_a_whole_page_shows_the_sentence_and_keeps_its_number() ->
     assert page.text[citation.span.start : citation.span.end] == citation.quote
     assert [one.citations for one in result.sentences] == [(1,), (1,)]
     assert result.passed
-
-
-def test_several_citations_are_checked_together_and_each_value_against_one_of_them() -> None:
-    both = "The Harbour Light was first lit in 1871, and the ferry carries 40 passengers."
-    assert check(QUESTION, said(both, whole(LIGHT), whole(FERRY)), LIGHT, FERRY).sentences[0].verdict == "supported"
-    wrong = both.replace("40", "45")
-    assert check(QUESTION, said(wrong, whole(LIGHT), whole(FERRY)), LIGHT, FERRY).sentences[0].verdict == "unsupported"
 
 
 def test_a_disagreement_is_tabled_with_independent_sources_and_the_newest() -> None:
@@ -125,17 +125,11 @@ def test_a_source_that_denies_what_another_states_disagrees() -> None:
     assert (found.kind, found.citations) == ("polarity", (1, 2))
 
 
-def test_an_extracted_answer_is_never_repaired() -> None:
-    result = check(QUESTION, answer(QUESTION, LIGHT, FERRY), LIGHT, FERRY)
-    assert {one.repaired_from for one in result.sentences} == {()}
-    assert result.unsupported_rate == 0.0
-
-
 def test_a_long_answer_over_much_evidence_is_checked_quickly() -> None:
     facts = [f"Lighthouse number {n} was built by Keeper Tait in {1800 + n} for {n + 3} pounds. " for n in range(300)]
     sources = [source("".join(facts[at : at + 30]), f"Part {at}") for at in range(0, 300, 30)]
     sentences = tuple(DraftSentence(facts[30 * n + n].strip(), "claim", (whole(sources[0]),)) for n in range(10))
     began = time.process_time()
-    result = check(QUESTION, Draft(sentences, refused=False), *sources)
+    result = check(QUESTION, Draft(sentences, refused=False, written_by="model"), *sources)
     assert {one.verdict for one in result.sentences} == {"supported"}
     assert time.process_time() - began < 3

@@ -53,46 +53,14 @@ def test_an_extracted_refusal_passes_every_gate_and_claims_nothing() -> None:
 @pytest.mark.parametrize(
     ("claim", "expected"),
     [
-        ("The Harbour Light was first lit on 3 May 1871.", "supported"),
-        ("The Harbour Light was first lit in 1871.", "supported"),
-        ("The Harbour Light was first lit on 1871-05-03 by Mayor Tait.", "supported"),
-        ("It never failed in fifty years.", "supported"),
-        ("The Harbour Light was first lit on 3 May 1872.", "contradicted"),
-        ("The Harbour Light was first lit in June 1871.", "unsupported"),
-        ("The Harbour Light was not first lit on 3 May 1871.", "contradicted"),
-        ("The Harbour Light failed in 50 years.", "unsupported"),
-        ("It never failed in 60 years.", "contradicted"),
-        ("The Harbour Light was first lit by Admiral Byng.", "contradicted"),
-        ("Herring prices rose sharply across the northern markets.", "unsupported"),
+        ("It never failed in fifty years.", ("supported", "exact")),
+        ("It never failed in 60 years.", ("contradicted", "exact")),
+        ("In half a century it did not once go out.", ("unsupported", "none")),
     ],
 )
-def test_a_claim_is_compared_with_its_quote(claim: str, expected: str) -> None:
-    assert verdict(claim).verdict == expected
-
-
-def test_a_verdict_names_what_is_missing() -> None:
-    assert verdict("The Harbour Light was first lit on 3 May 1872.").reason == "not in the quote: 3 May 1872"
-
-
-def test_a_denial_the_quote_does_not_make_is_contradicted() -> None:
-    plain = source("The Harbour Light was first lit on 3 May 1871 by Mayor Tait.\n", "Light")
-    assert verdict("The Harbour Light was not first lit on 3 May 1871.", plain).verdict == "contradicted"
-
-
-def test_a_statement_the_quote_denies_is_contradicted() -> None:
-    denied = source("The turbine cannot start without a grid to follow.\n", "Manual")
-    assert verdict("The turbine starts without a grid.", denied).verdict == "contradicted"
-
-
-def test_the_value_a_correction_denies_is_contradicted_and_the_one_it_gives_is_supported() -> None:
-    corrected = source("Correction: the bolt is 3.241 m above datum, not 3.214 m.\n", "Bolt")
-    assert verdict("The bolt is 3.214 m above datum.", corrected).verdict == "contradicted"
-    assert verdict("The bolt is 3.241 m above datum.", corrected).verdict == "supported"
-
-
-def test_the_same_number_in_another_unit_is_contradicted() -> None:
-    rope = source("The rope is 14 mm thick.\n", "Rope")
-    assert verdict("The rope is 14 cm thick.", rope).verdict == "contradicted"
+def test_a_verdict_goes_with_who_gave_it(claim: str, expected: tuple[str, str]) -> None:
+    one = verdict(claim)
+    assert (one.verdict, one.check.kind) == expected
 
 
 def test_the_engines_own_words_are_not_claims() -> None:
@@ -108,11 +76,11 @@ def test_a_day_in_front_that_is_not_the_notes_own_is_unsupported() -> None:
     assert verdict("Noted on 24 May 2024: The pump was fitted today.", daily).verdict == "unsupported"
 
 
-def test_a_claim_without_a_citation_is_unsupported_and_warned_of() -> None:
+def test_a_claim_without_a_citation_is_unchecked_and_warned_of() -> None:
     draft = Draft((*answer(QUESTION, LIGHT).sentences, DraftSentence("Herring fetched 40 pence.", "claim")), False)
     result = check(QUESTION, draft, LIGHT)
-    assert result.sentences[-1].verdict == "unsupported"
-    assert result.warnings == ("unsupported_claims", "uncited_claims")
+    assert (result.sentences[-1].verdict, result.sentences[-1].check.kind) == ("unsupported", "none")
+    assert result.warnings == ("uncited_claims",)
     assert result.unsupported_rate == round(1 / len(result.sentences), 6)
 
 
@@ -218,26 +186,27 @@ def by_model(*sentences: DraftSentence) -> Draft:
     return Draft(sentences, refused=False, written_by="model")
 
 
-def test_a_heading_a_model_wrote_is_checked_where_it_says_something_new() -> None:
-    claim = DraftSentence("The Harbour Light was first lit on 3 May 1871.", "claim", (whole(LIGHT),))
-    label, told, invented = (
-        DraftSentence(text, "heading")
-        for text in (
-            "Key evidence on the Harbour Light",
-            "Harbour Light first lit on 3 May 1871",
-            "A lamp paid for by smugglers",
-        )
-    )
-    found = check(QUESTION, by_model(label, told, invented, claim), LIGHT).sentences
-    assert [one.verdict for one in found] == ["not_a_claim", "supported", "unsupported", "supported"]
+def test_a_heading_is_no_claim_and_carries_no_approval() -> None:
+    claim = DraftSentence("It never failed in 50 years.", "claim", (whole(LIGHT),))
+    headings = [DraftSentence(text, "heading") for text in ("Key evidence", "A lamp paid for by smugglers")]
+    found = check(QUESTION, by_model(*headings, claim), LIGHT).sentences
+    assert [(one.verdict, one.check.kind) for one in found] == [("not_a_claim", "none")] * 2 + [("supported", "exact")]
 
 
-def test_what_the_evidence_is_said_to_lack_is_taken_back_where_a_source_says_it() -> None:
-    claim = DraftSentence("It never failed in fifty years.", "claim", (whole(LIGHT),))
-    lacking = DraftSentence("The notes do not say that the Harbour Light was first lit on 3 May 1871.", "gap")
-    silent = DraftSentence("The notes do not mention the price of herring.", "gap")
-    found = check(QUESTION, by_model(claim, lacking, silent), LIGHT).sentences
-    assert [one.verdict for one in found[1:]] == ["contradicted", "unsupported"]
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("The notes do not say that it never failed in 50 years.", "contradicted"),
+        ("The notes do not say that it never failed in 90 years.", "not_a_claim"),
+        ("The notes do not say that the Harbour Light was first lit in 1999.", "not_a_claim"),
+        ("The notes do not mention the price of herring.", "not_a_claim"),
+        ("The notes do not say who paid for the Harbour Light.", "not_a_claim"),
+    ],
+)
+def test_what_the_evidence_is_said_to_lack_is_removed_only_where_it_stands_there(text: str, verdict: str) -> None:
+    claim = DraftSentence("It never failed in 50 years.", "claim", (whole(LIGHT),))
+    found = check(QUESTION, by_model(claim, DraftSentence(text, "gap")), LIGHT).sentences
+    assert found[1].verdict == verdict
 
 
 def test_the_engines_own_words_are_a_claim_where_a_model_speaks_them() -> None:
@@ -246,12 +215,24 @@ def test_the_engines_own_words_are_a_claim_where_a_model_speaks_them() -> None:
     assert found.verdict != "supported"
 
 
-def test_a_question_that_tells_is_a_claim_and_one_that_asks_is_not() -> None:
-    tells = DraftSentence("Did you know that the Harbour Light was lit by smugglers?", "claim")
+def test_a_question_is_a_claim_only_where_it_states_a_value() -> None:
+    tells = DraftSentence("Did you know that the Harbour Light was lit in 1999?", "claim")
     asks = DraftSentence("What else would you like to know?", "claim")
-    claim = DraftSentence("It never failed in fifty years.", "claim", (whole(LIGHT),))
+    claim = DraftSentence("It never failed in 50 years.", "claim", (whole(LIGHT),))
     found = check(QUESTION, by_model(claim, tells, asks), LIGHT).sentences
     assert [one.verdict for one in found[1:]] == ["unsupported", "not_a_claim"]
+
+
+@pytest.mark.parametrize("quotes", [True, False], ids=["wrong mark", "no mark"])
+def test_a_sentence_that_stands_elsewhere_is_cited_there_also_where_its_mark_has_it_otherwise(quotes: bool) -> None:
+    rooms = source("Room 12 seats 40 people.\n\nNobody likes it much.", "Rooms")
+    other = source("Room 13 seats 40 people.", "More rooms")
+    cited = (quote_at(rooms, 0, 24),) if quotes else ()
+    result = check(QUESTION, by_model(DraftSentence("Room 13 seats 40 people.", "claim", cited)), rooms, other)
+    (sentence,) = result.sentences
+    assert (sentence.verdict, sentence.check.kind) == ("supported", "exact")
+    assert [one.source_key for one in result.citations] == [other.source_key]
+    assert "citations_repaired" in result.warnings
 
 
 def test_what_may_not_be_shown_leaves_the_nearest_passages() -> None:

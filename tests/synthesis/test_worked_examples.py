@@ -20,18 +20,17 @@ from synthesis.evidence import check, source
 MODULES = sorted(one.name for one in pkgutil.walk_packages(checking.__path__, f"{checking.__name__}."))
 EXAMPLE = re.compile(r"^Example:\n((?: {4}claim: .*\n?)(?: {4}\S.*\n?)+)", re.MULTILINE)
 FIELD = re.compile(r" {4}(\w+): +(\S.*)")
-NEEDED, OPTIONAL = {"claim", "passage", "verdict"}, {"reason", "support"}
+NEEDED, OPTIONAL = {"claim", "passage", "verdict"}, {"reason"}
 
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """A claim, the passage it cites, and what is to be said of it; a support is printed with two digits."""
+    """A claim, the passage it cites, and what is to be said of it."""
 
     claim: str
     passage: str
     verdict: str
     reason: str = ""
-    support: str = ""
 
 
 def examples_of(docstring: str) -> list[WorkedExample]:
@@ -70,8 +69,7 @@ EXAMPLES = [
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_verifier_says_of_a_worked_example_what_its_module_says(example: WorkedExample) -> None:
     found = verified(example)
-    support = f"{found.support:.2f}" if example.support else ""
-    assert WorkedExample(example.claim, example.passage, found.verdict, found.reason, support) == example
+    assert WorkedExample(example.claim, example.passage, found.verdict, found.reason) == example
 
 
 @pytest.mark.parametrize("module", [one for one in MODULES if "Example:\n    claim:" in words_of(one)])
@@ -80,7 +78,7 @@ def test_a_module_that_judges_claims_shows_one_that_holds_and_one_that_does_less
     assert len(examples) == words_of(module).count("Example:\n    claim:"), (
         "an example is not in the form of the others"
     )
-    shown = {(one.verdict, one.support) for one in examples}
+    shown = {one.verdict for one in examples}
     assert len(shown) > 1, "a pair tells what the module is for"
 
 

@@ -58,7 +58,7 @@ class HeldModel:
 
 def mark(request: ModelRequest, words: str) -> str:
     """The mark of the passage that has these words, as the prompt shows it."""
-    found = re.search(rf"^(\[\d+\.\d+\]) .*{re.escape(words)}", request.prompt, re.MULTILINE)
+    found = re.search(rf"^(⟦\d+\.\d+⟧) .*{re.escape(words)}", request.prompt, re.MULTILINE)
     assert found, f"{words!r} is not in the prompt:\n{request.prompt}"
     return found[1]
 

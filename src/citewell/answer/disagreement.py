@@ -17,9 +17,8 @@ from citewell.answer.evidence import PreparedSynthesis, Quote
 from citewell.answer.passages import OUTDATED, are_copies, shingles
 from citewell.answer.question import QuestionPart, asked
 from citewell.answer.values import Date, Quantity, dates_in, quantities_in
-from citewell.check.alignment import align_to_nearest
-from citewell.check.relations import differs
-from citewell.check.tokens import NO_COUNTS, content_stems, match_evidence, read_evidence, read_sentences
+from citewell.check.claim import check_text
+from citewell.check.tokens import content_stems, read_sentences
 from citewell.check.verdict import CheckedSentence, Contradiction, DisagreementKind, Draft, DraftSentence, StatedValue
 from citewell.text.urls import site_of
 from citewell.text.words import stem
@@ -220,8 +219,7 @@ def _denies(one: CheckedSentence, other: CheckedSentence) -> bool:
     first, second = content_stems(one.text), content_stems(other.text)
     if min(len(first), len(second)) < _LEAST_WORDS or _likeness(first, second) < _SAME_STATEMENT:
         return False
-    matched = match_evidence(one.text, read_evidence(other.text), NO_COUNTS)
-    return bool(differs(matched, align_to_nearest(matched)))
+    return check_text(one.text, other.text).verdict == "contradicted"
 
 
 # A quoted answer under headings, for questions that were looked into deeply. Pure.

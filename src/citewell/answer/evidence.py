@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from citewell.search.conversation import parse_chat_prompt
@@ -188,29 +189,50 @@ def _meant(concept: Concept, read: Mapping[str, str]) -> Concept:
     )
 
 
-# Evidence as a model is shown it: sources numbered by the engine, each sentence with a mark, all of it inert. Pure.
+# Evidence as a model is shown it: sources numbered by the engine, each passage with a mark, all of it inert. Pure.
 #
-# Every line begins with the engine's own mark. A stored text cannot begin a line, forge a mark, a role or a template
-# token: line breaks are folded, bracketed numbers and template tokens are rewritten, what no reader sees is left out.
+# A mark is `⟦2⟧` (a source) or `⟦2.3⟧` (a passage of it): no code and hardly a text contains the brackets, and those of
+# a stored text are rewritten, so none can forge a mark. Template tokens are rewritten too. Prose stands on one line;
+# code keeps every byte, between its fences or in its backticks.
 
 
-_FORGED_MARK = re.compile(r"[\[【](\s*\d{1,4}(?:[.,;\s–-]{1,3}\d{1,4}){0,8}\s*)[\]】]")
+_FORGED_MARK = str.maketrans({"⟦": "[", "⟧": "]", "【": "[", "】": "]"})
 _DEFUSED = str.maketrans("<[]|", "‹()¦")
+_TOKEN = r"<\|[^|<>\n]{0,60}\|>|<</?SYS>>|\[/?INST\]|</?(?:start|end)_of_turn>"
+_TEMPLATE_IN_CODE = re.compile(_TOKEN, re.IGNORECASE)
 _TEMPLATE = re.compile(
-    r"<\|[^|<>\n]{0,60}\|>|<\|"
-    r"|</?s>|<</?SYS>>|\[/?INST\]|</?(?:start|end)_of_turn>|</?(?:system|assistant|user|tool|think|evidence)[^<>\n]{0,40}>",
-    re.IGNORECASE,
+    rf"{_TOKEN}|<\||</?s>|</?(?:system|assistant|user|tool|think|evidence)[^<>\n]{{0,40}}>", re.IGNORECASE
 )
+# A piece of code inside a line: as many backticks at its end as at its beginning.
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 
 
 def inert(text: str) -> str:
-    """A stored text as data on one line."""
-    seen = UNSEEN.sub("", text.replace("\r", "\n"))
-    seen = _TEMPLATE.sub(lambda match: match[0].translate(_DEFUSED), seen)
-    seen = _FORGED_MARK.sub(r"(\1)", seen)
-    return " ".join(seen.split())
+    """A stored text as data on one line; what stands in backticks keeps its bytes."""
+    seen = UNSEEN.sub("", text.replace("\r", "\n")).translate(_FORGED_MARK)
+    parts: list[str] = []
+    at = 0
+    for code in CODE_SPAN.finditer(seen):
+        parts += [_one_line(seen[at : code.start()]), _without_tokens(code.group(), _TEMPLATE_IN_CODE)]
+        at = code.end()
+    return "".join([*parts, _one_line(seen[at:])]).strip()
 
 
+def inert_code(text: str) -> str:
+    """A stored piece of code as data, line by line as it is."""
+    seen = UNSEEN.sub("", text.replace("\r\n", "\n")).translate(_FORGED_MARK)
+    return _without_tokens(seen, _TEMPLATE_IN_CODE)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", _without_tokens(text, _TEMPLATE))
+
+
+def _without_tokens(text: str, tokens: re.Pattern[str]) -> str:
+    return tokens.sub(lambda match: match[0].translate(_DEFUSED), text)
+
+
+@lru_cache(maxsize=256)
 def render_source(source: PreparedSource, *, withhold_secrets: bool = False) -> str:
     """A source as text: its number, what it is and where it stands, then its sentences with their marks.
 
@@ -218,11 +240,13 @@ def render_source(source: PreparedSource, *, withhold_secrets: bool = False) -> 
     """
     where = inert(source.note_path or source.url or "")
     details = ", ".join(part for part in (source.role, source.source_type, (source.dated or "")[:10]) if part)
-    lines = [f"[{source.n}] {inert(source.title)} ({details}) {inert(source.source_key)} {where}".rstrip()]
+    lines = [f"⟦{source.n}⟧ {inert(source.title)} ({details}) {inert(source.source_key)} {where}".rstrip()]
+    code = set(code_in(source))
     for m, (start, end) in enumerate(passages(source), start=1):
         kinds = secrets_in(source, start, end) if withhold_secrets else ()
-        shown = f"(withheld: {', '.join(kinds)})" if kinds else inert(source.text[start:end])
-        lines.append(f"[{source.n}.{m}] {shown}")
+        text = source.text[start:end]
+        shown = f"(withheld: {', '.join(kinds)})" if kinds else _fenced(text) if (start, end) in code else inert(text)
+        lines.append(f"⟦{source.n}.{m}⟧ {shown}")
     return "\n".join(lines) + "\n\n"
 
 
@@ -239,14 +263,55 @@ def passages(source: PreparedSource) -> list[tuple[int, int]]:
     template, definitions of links, rules and bare markers.
     """
     _, body = properties_of(source.text)
-    code = [(block.start, block.end) for block in whole_blocks_of(source.text) if block.kind == "code"]
-    spoken = ((body + start, body + end) for start, end in sentences(source.text[body:]))
-    told = [
+    code = code_in(source)
+    spoken = (
         (start, end)
-        for start, end in spoken
-        if any(low < end and start < high for low, high in code) or _says_something(source.text[start:end])
+        for low, high in _between(body, len(source.text), code)
+        for start, end in ((low + one, low + other) for one, other in sentences(source.text[low:high]))
+        if _says_something(source.text[start:end])
+    )
+    return [*(one for one in source.properties if one[1] <= len(source.text)), *sorted([*spoken, *code])]
+
+
+def code_in(source: PreparedSource) -> list[tuple[int, int]]:
+    """The pieces of code of a source's window; a long one in parts of whole lines."""
+    _, body = properties_of(source.text)
+    blocks = [block for block in whole_blocks_of(source.text) if block.kind == "code" and block.start >= body]
+    return [
+        (low, high)
+        for block in blocks
+        for low, high in _in_lines(source.text, block.start, block.end)
+        if any(map(str.isalnum, source.text[low:high].strip("`~\n ")))
     ]
-    return [*(one for one in source.properties if one[1] <= len(source.text)), *told]
+
+
+def _in_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > _LONG_CODE:
+        cut = text.rfind("\n", start + 1, start + _LONG_CODE) + 1 or start + _LONG_CODE
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _between(start: int, end: int, taken: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for low, high in taken:
+        yield start, max(start, low)
+        start = max(start, high)
+    yield start, end
+
+
+def _fenced(text: str) -> str:
+    """A piece of code between fences, which an indented one, or a part of a long one, lacks."""
+    shown = inert_code(text).strip("\n")
+    opens, closes = _FENCE.match(shown), _FENCE.match(shown.rsplit("\n", 1)[-1])
+    if opens and closes and "\n" in shown:
+        return shown
+    return f"{'' if opens else '```' + chr(10)}{shown}{'' if closes and not opens else chr(10) + '```'}"
+
+
+_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(?:`{3,}|~{3,})")
+# A longer piece of code is shown in parts, each with a mark of its own.
+_LONG_CODE = 1_500
 
 
 _SAYS_NOTHING = re.compile(
@@ -286,7 +351,8 @@ def prepare_synthesis(
     shown = {row.source_key for row in primary}
     tagged = [row for row in pack.exact_tag_evidence if row.source_key not in shown]
     budget = _Budget(max_evidence_chars - rules_chars - len(head), pack.query_plan.text_query)
-    reserve = min(kept.exact_tag_reserved_chars, budget.cost(tagged[0])) if tagged else 0
+    example = _source(tagged[0], "exact_tag", pack.query_plan.text_query, 1) if tagged else None
+    reserve = min(kept.exact_tag_reserved_chars, _cost_of(example)) if example else 0
     sources = [*budget.take(primary, "primary", keep_free=reserve)]
     sources += budget.take(tagged[:1], "exact_tag")
     before = len(sources)
@@ -323,6 +389,11 @@ def term_weights(pack: ResearchPack) -> dict[str, float]:
     }
 
 
+def _cost_of(source: PreparedSource) -> int:
+    """The characters a source takes, with two spare ones: its number may grow a digit once rows are renumbered."""
+    return len(render_source(source)) + 2
+
+
 class _Budget:
     """Characters left, and what did not fit; of the properties those count that are `asked` for."""
 
@@ -332,24 +403,20 @@ class _Budget:
         self.dropped: list[str] = []
         self.trimmed: str | None = None
 
-    def cost(self, row: EvidenceRow, n: int = 1) -> int:
-        # Two spare characters: the number may grow a digit once rows are renumbered.
-        return len(render_source(replace(_source(row, "primary", self._asked), n=n))) + 2
-
     def take(self, rows: Sequence[EvidenceRow], lane: str, keep_free: int = 0) -> list[PreparedSource]:
         """The best of these rows that fit; behind one that does not fit none is taken, however short it is."""
         taken: list[PreparedSource] = []
         is_full = False
         for row in rows:
             room = self.left - keep_free
-            source = _source(row, lane, self._asked)
-            cost = self.cost(row, len(taken) + 1)
+            source = _source(row, lane, self._asked, len(taken) + 1)
+            cost = _cost_of(source)
             if self.trimmed is None and not self.dropped and cost > room:
                 fitting = len(row.text) - (cost - room)
                 if fitting >= _LEAST_TRIMMED_CHARS:
                     self.trimmed = row.source_key
                     source = _trimmed(source, fitting)
-                    cost = len(render_source(source)) + 2
+                    cost = _cost_of(source)
             is_full = is_full or cost > room
             if is_full:
                 self.dropped.append(row.source_key)
@@ -359,10 +426,10 @@ class _Budget:
         return taken
 
 
-def _source(row: EvidenceRow, lane: str, asked: str) -> PreparedSource:
+def _source(row: EvidenceRow, lane: str, asked: str, n: int) -> PreparedSource:
     heading = next((section.heading for section in row.sections if section.heading), None)
     return PreparedSource(
-        n=0,
+        n=n,
         source_key=row.source_key,
         title=row.title,
         source_type=row.source_type,

@@ -499,8 +499,8 @@ def shingles(text: str) -> frozenset[str]:
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Shared shingles over all shingles: 1 for a copy, 0 for nothing in common."""
-    union = len(one | other)
-    return round(len(one & other) / union, 6) if union else 0.0
+    shared = len(one & other)
+    return round(shared / (len(one) + len(other) - shared), 6) if shared else 0.0
 
 
 def are_copies(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from citewell.answer.passages import Passage
@@ -63,7 +64,6 @@ _IN_PASSING = re.compile(r"(?!(?:what|how|why|who|which|where|when)\b)\S+ .*\bwh
 _AHEAD = re.compile(r" far (?:ahead|in advance|before)\b")
 # "Steps to make two whisky sours".
 _STEPS = re.compile(r"(?:the )?(?:steps|instructions|directions|recipe|way|ways) (?:to|for)\b")
-_IS_IT = re.compile(r"\b(?:is that|is this|is it|am i|was i)\b[^?]{0,40}\b(?:right|correct|true|wrong|still)\b")
 _COMPARE = re.compile(
     r"\b(?:compare|compared|comparison|versus|vs|differ|difference|differences)\b"
     r"|\bwhich\b.+\b(?:\w{3,}est|most|least|better|best|worst)\b"
@@ -165,7 +165,7 @@ def _kind_and_value(spoken: str) -> tuple[AnswerKind, ValueKind | None]:
     match = None if _IN_PASSING.fullmatch(spoken) else _ASKS.search(spoken)
     if match is None and _STEPS.match(spoken):
         return "how", None
-    if _IS_IT.search(spoken) or (_YES_NO.match(spoken) and not (match and match.start() < 12)):
+    if _YES_NO.match(spoken) and not (match and match.start() < 12):
         return "yes_no", None
     return _by_question_word(spoken, match)
 
@@ -504,19 +504,22 @@ class TopicTerm:
 
     def support(self, bag: frozenset[str], *, meanings: bool = True) -> float:
         """How far a bag of stems speaks of this term."""
-        if self.wholes & bag:
+        if not self.wholes.isdisjoint(bag):
             return 1.0
         if self.is_dense:
             # Without spaces a whole question is one run: what share of its pairs of characters is there?
-            return sum(1 for part in self.parts if part & bag) / len(self.parts)
+            return sum(not part.isdisjoint(bag) for part in self.parts) / len(self.parts)
         # The parts of a version or a date say nothing out of order: 2.0 is not in 1.2.0.
-        if self.parts and not (self.is_exact and len(self.parts) > 1) and all(part & bag for part in self.parts):
+        if len(self.parts) == 1:
+            if not self.parts[0].isdisjoint(bag):
+                return 1.0
+        elif self.parts and not self.is_exact and not any(part.isdisjoint(bag) for part in self.parts):
             return 1.0
-        if self.opposed & bag:
+        if not self.opposed.isdisjoint(bag):
             return 0.0
-        if self.related & bag:
+        if not self.related.isdisjoint(bag):
             return _AKIN
-        return _SYNONYM if meanings and self.near & bag else 0.0
+        return 0.0 if not meanings or self.near.isdisjoint(bag) else _SYNONYM
 
 
 @dataclass(frozen=True, slots=True)
@@ -597,6 +600,7 @@ def _with_number_words(stems: tuple[frozenset[str], ...], text: str) -> tuple[fr
     return (stems[0] | {values[0], stem(NUMBER_WORDS[values[0]], "en")},)
 
 
+@lru_cache(maxsize=4_096)
 def bag_of(text: str, language: str | None) -> frozenset[str]:
     """The stems of a text, its compounds, and what its symbols and dates spell out: `MWh`, `Jan`, `2025-04-01`."""
     stems = frozenset(index_terms(text, language).split())
@@ -629,14 +633,18 @@ _UNIT_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The stems of a passage and of what it may lean on, each with what a word there is worth."""
+    """The stems of a passage and of what it may lean on, each with what a word there is worth, the most first."""
 
     own: frozenset[str]
     around: tuple[tuple[float, frozenset[str]], ...]
 
     def support(self, term: TopicTerm) -> float:
-        own = term.support(self.own)
-        return max([own, *(worth * term.support(bag, meanings=False) for worth, bag in self.around)])
+        best = term.support(self.own)
+        for worth, bag in self.around:
+            if worth <= best:
+                break
+            best = max(best, worth * term.support(bag, meanings=False))
+        return best
 
 
 # Before, after, during: they tie a question to one of several times, so a passage that has them fits better.
@@ -676,7 +684,8 @@ def surroundings_of(passage: Passage, language: str | None, document: frozenset[
         (before, passage.before),
         (0.35, passage.after),
     )
-    bags = tuple((worth, bag_of(text, language)) for worth, text in around if text)
+    bags = [*((worth, bag_of(text, language)) for worth, text in around if text), (0.25, document)]
     # A tag is a statement about the whole note: every passage of it is tagged.
     tags = frozenset(f"#{folded_text(tag).lstrip('#')}" for tag in source.user_tags)
-    return Surroundings(bag_of(passage.shown, language) | tags, (*bags, (0.25, document)))
+    by_worth = tuple(sorted(bags, key=lambda one: -one[0]))
+    return Surroundings(bag_of(passage.shown, language) | tags, by_worth)

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import Literal
 
 from citewell.answer.evidence import Quote
@@ -272,10 +272,6 @@ def _listed(
     wanted = passage.start >= block.body and (asked.kind in _WANT_ALL or asked.plural)
     if not items or not (leads or wanted) or not _is_list(items, asked):
         return []
-    # Steps are wanted whole, though one of them may name the goal.
-    branch = _named_branch(items, own) if asked.kind != "how" else []
-    if branch and (leads or passage in branch):
-        return [*before[-1:], *branch] if branch[0] is items[0] else branch
     said = own.get(passage.start, 0.0)
     matching = [one for one in items if one.kind == "item" and own.get(one.start, 0.0) >= _AS_WELL * said]
     if wanted and asked.kind != "how" and said > 0 and passage in matching and 1 < len(matching) < len(items):
@@ -292,31 +288,6 @@ def _is_list(items: Sequence[Passage], asked: QuestionPart) -> bool:
     if marked >= _MOSTLY * len(items):
         return True
     return asked.kind == "how" and marked >= _STEPS and len(items) <= _EXPLAINED * marked
-
-
-def _named_branch(items: Sequence[Passage], own: Mapping[int, float]) -> list[Passage]:
-    """Of a list of lists the one item that the question names, with what stands below it: what is in the *red* box."""
-    depths = [_depth(one) for one in items]
-    heads = [
-        place
-        for place, (depth, below) in enumerate(pairwise((*depths, -1)))
-        if below > depth == min(depths) and items[place].kind == "item"
-    ]
-    if len(heads) < 2:
-        return []
-    said = {place: own.get(items[place].start, 0.0) for place in heads}
-    best = max(heads, key=lambda place: said[place])
-    if said[best] <= 0 or any(other != best and said[other] >= _AS_WELL * said[best] for other in heads):
-        return []
-    below = takewhile(lambda place: depths[place] > depths[best], range(best + 1, len(items)))
-    return [items[best], *(items[place] for place in below)]
-
-
-def _depth(item: Passage) -> int:
-    """How far a line is indented."""
-    text = item.source.text
-    start = text.rfind("\n", 0, item.start) + 1
-    return sum(4 if character == "\t" else 1 for character in takewhile(str.isspace, text[start : item.start]))
 
 
 def _with_company(at: int, neighbours: Sequence[Passage]) -> list[Passage]:

@@ -305,13 +305,14 @@ class WordCase:
     @classmethod
     def of(cls, text: str, titles: str = "") -> WordCase:
         lower: set[str] = set()
-        upper = {_folded(match.group()) for match in _WORD.finditer(titles)}
+        upper = set(_WORD.findall(titles))
         for match in _WORD.finditer(text):
-            if match.group()[0].islower():
-                lower.add(_folded(match.group()))
-            elif not _is_first(text, match.start()):
-                upper.add(_folded(match.group()))
-        return cls(frozenset(lower), frozenset(upper))
+            word = match.group()
+            if word[0].islower():
+                lower.add(word)
+            elif word not in upper and not _is_first(text, match.start()):
+                upper.add(word)
+        return cls(frozenset(map(_folded, lower)), frozenset(map(_folded, upper)))
 
 
 def names_in(text: str, spelling: WordCase) -> list[str]:

@@ -43,6 +43,7 @@ from citewell.engine import Citewell
 from citewell.errors import CitewellError
 from citewell.export.typst import has_pdf
 from citewell.models.endpoints import askable_providers, set_models
+from citewell.models.entailment import judge_called
 from citewell.search.query import RunProfile
 from citewell.version import __version__
 from citewell.wire import learn_types
@@ -68,6 +69,8 @@ class Capabilities:
     notes: bool
     models: tuple[str, ...] = ()
     model_providers: tuple[str, ...] = ()
+    # Who reads the sentences of a model against their passages; empty: nobody.
+    judge: str = ""
 
 
 def _capabilities(call: OperationCall) -> Capabilities:
@@ -83,6 +86,7 @@ def _capabilities(call: OperationCall) -> Capabilities:
         notes=settings.note_tool,
         models=set_models(settings),
         model_providers=askable_providers(settings),
+        judge=judge_called(settings),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.check.verdict import CheckedSentence, Citation, Contradiction, Gate
+from citewell.check.verdict import UNCHECKED, CheckedSentence, Citation, Contradiction, Gate, SentenceCheck
 from citewell.flows.play import PROFILES
 from citewell.runs.events import (
     DecisionMade,
@@ -75,12 +75,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an answer that is being written and has passed its own check; `citations` are source keys."""
+    """A sentence of an answer that is being written, with the keys of its sources; a later one replaces it."""
 
     n: int
     text: str
     verdict: str
     citations: tuple[str, ...]
+    check: SentenceCheck = UNCHECKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +219,8 @@ class RunRendering:
             case DecisionMade() as decision:
                 self._decided(decision)
                 yield self._progress(entry, decision.sentence)
-            case SentenceShown(index=index, text=text, verdict=verdict, sources=sources):
-                yield Sentence(index + 1, text, verdict, sources)
+            case SentenceShown(index=index, text=text, verdict=verdict, sources=sources, check=check):
+                yield Sentence(index + 1, text, verdict, sources, check)
             case SentenceRetracted(indexes=indexes, reason=reason):
                 for index in indexes:
                     yield Retraction(index + 1, reason)

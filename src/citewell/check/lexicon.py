@@ -8,7 +8,6 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import permutations
 
-from citewell.text.canonical import folded_text
 from citewell.text.words import stem
 
 
@@ -32,27 +31,6 @@ def others_of(groups: Iterable[list[str]]) -> dict[str, frozenset[str]]:
             if one != other:
                 others.setdefault(one, set()).add(other)
     return {one: frozenset(found) for one, found in others.items()}
-
-
-# Closed lists of words from `wording_words.toml`, folded as tokens are, read once. Look-ups only.
-
-
-@lru_cache(maxsize=1)
-def _lists() -> dict[str, str]:
-    text = files("citewell.check").joinpath("wording_words.toml").read_text("utf-8")
-    return {name: folded_text(str(words)) for name, words in tomllib.loads(text).items()}
-
-
-@lru_cache(maxsize=64)
-def word_list(name: str) -> frozenset[str]:
-    """The words of one list."""
-    return frozenset(_lists()[name].split())
-
-
-@lru_cache(maxsize=8)
-def word_groups(name: str) -> tuple[frozenset[str], ...]:
-    """The groups of one list, as they stand between bars."""
-    return tuple(frozenset(group.split()) for group in _lists()[name].split("|"))
 
 
 # Synonyms, opposites and irregular verbs of everyday English, as questions and notes use them. Data, and look-ups.
@@ -81,9 +59,7 @@ def verb_forms(form: str) -> frozenset[str]:
     return _VERB_FORMS.get(form, frozenset())
 
 
-# Words of one family and words of contrary meaning, as the checking of claims knows them. Data, and look-ups.
-#
-# A country and its people; verbs of effect and of measurement as reports use them.
+# Words of contrary meaning, as the checking of claims knows them. Data, and look-ups.
 
 
 def _with_forms(words: str) -> frozenset[str]:
@@ -91,18 +67,11 @@ def _with_forms(words: str) -> frozenset[str]:
     return frozenset(form for one in stems for form in (one, *verb_forms(one)))
 
 
-_FAMILY_OF = others_of(stemmed_groups("families"))
 _CONTRARY_OF = others_of(stemmed_groups("contraries"))
 _UP = _with_forms("increase rise raise elevate grow gain climb surge expand accelerate strengthen improve boost double")
 _DOWN = _with_forms(
     "decrease reduce fall drop diminish decline lessen shrink slump plunge shorten slow weaken worsen halve sink"
 )
-_DENYING_PREFIXES = ("un", "in", "im", "non", "dis", "ir", "il")
-
-
-def same_family(form: str) -> frozenset[str]:
-    """The stems that may stand for this one."""
-    return _FAMILY_OF.get(form, frozenset())
 
 
 @lru_cache(maxsize=65_536)
@@ -118,9 +87,3 @@ def contraries(form: str) -> frozenset[str]:
 def moves_against(one: str, other: str) -> bool:
     """Whether one stem tells of a rise and the other of a fall."""
     return (one in _UP and other in _DOWN) or (one in _DOWN and other in _UP)
-
-
-def denies_by_prefix(one: str, other: str) -> bool:
-    """Whether one stem is the other with a prefix that denies: `unstable` and `stable`."""
-    shorter, longer = sorted((one, other), key=len)
-    return len(shorter) > 3 and any(longer == prefix + shorter for prefix in _DENYING_PREFIXES)

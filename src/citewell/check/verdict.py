@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from citewell.answer.evidence import NearestPassage, Quote
 from citewell.search.rows import Answerability, Context
 from citewell.text.documents import Span
@@ -32,6 +34,11 @@ class DraftSentence:
     decides: Quote | None = None
     # For a row of a table a model wrote, the row that names its columns.
     header: str = ""
+    # What stands before it in the answer: nothing, a space, a line break, a paragraph's, the marker of a list.
+    lead: str = "\n"
+    # The words that were copied for it, where they stand in the evidence; and those that stand nowhere.
+    words: tuple[Quote, ...] = ()
+    lost_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +89,39 @@ class Citation:
     context: tuple[Context, ...] = ()
 
 
+CheckKind = Literal["exact", "judged", "none"]
+
+
+class SentenceCheck(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who checked a sentence: its wording, a judge by name, or nobody.
+
+    `words` are the exact words of a passage that decided, `wrong` those of the sentence that go too far.
+    """
+
+    kind: CheckKind
+    judge: str = ""
+    prompt_version: str = ""
+    words: str = ""
+    wrong: str = ""
+
+
+UNCHECKED = SentenceCheck("none")
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence of the answer with its verdict and the exact quote behind it.
-
-    `support` orders sentences by how far the quotes support them. `repaired_from` names what the sentence cited before
-    another source was found to say it.
-    """
+    """A sentence of the answer, Markdown and all, with its verdict and the exact words behind it."""
 
     text: str
     verdict: Verdict
     citations: tuple[int, ...]
     quote: Quote | None = None
     reason: str = ""
-    support: float = 0.0
-    repaired_from: tuple[str, ...] = ()
     kind: SentenceKind = "claim"
+    check: SentenceCheck = UNCHECKED
+    lead: str = "\n"
+    # The words that were copied for it, exact slices; each stands in one of its citations.
+    words: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,31 +158,6 @@ class Contradiction:
     kind: DisagreementKind = "number"
     stated: tuple[StatedValue, ...] = ()
     newer: str | None = None
-
-
-DoubtKind = Literal["unsupported", "uncited", "contradicted", "overconfident"]
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """What a reviewing model doubts about a sentence, counted from 1. Advice: the verdict is not its business."""
-
-    sentence: int
-    kind: DoubtKind
-    why: str
-
-
-OpinionKind = Literal["said", "not_said", "unclear"]
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """Whether a reviewing model thinks that a source says a sentence which nothing proves. No verdict."""
-
-    sentence: int
-    opinion: OpinionKind
-    why: str
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

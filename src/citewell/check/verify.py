@@ -1,50 +1,39 @@
 """Verification: may this answer be shown, and what stands behind each of its sentences? Pure.
 
-Hard gates for the whole (`gates`), a verdict for each sentence (`checking`), citations set right where another source
-says what the cited one does not (`repairs`), disagreements among them, and warnings. It judges an extracted answer and
-a model's alike. It compares words, numbers, dates, names, denial and order with the quotes; it does not know whether a
-source is right, nor whether the answer is complete.
+Hard gates for the whole, then each sentence: what its wording decides (`check/claim.py`), what a judge said of it
+(`check/judge.py`), or nothing, where nobody read it. Citations are set right where another source has a sentence word
+for word. It judges an extracted answer and a model's alike. It does not know whether a source is right, nor whether
+the answer is complete; a judge's opinion is an opinion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from citewell.answer.disagreement import disagreements
 from citewell.answer.evidence import PreparedSource, PreparedSynthesis, Quote, as_meant
-from citewell.answer.passages import (
-    finds_nothing,
-    is_instruction,
-    is_ordered,
-    lead_in_of,
-    missed_by,
-    quote_at,
-    readable,
-    without_lead_in,
-)
+from citewell.answer.passages import finds_nothing, is_instruction, is_ordered, lead_in_of, missed_by, quote_at
 from citewell.answer.quote import nearest_passages
 from citewell.answer.score import QuestionEvidence
-from citewell.answer.values import dates_in, quantities_in
-from citewell.check.claim import BETWEEN, ClaimCheck, check_claim, check_table_row, check_text, read_out
-from citewell.check.tokens import Rarity, content_stems
+from citewell.check.claim import BETWEEN, ClaimCheck, check_text, check_written, objection
+from citewell.check.judge import JudgedSentence, Judgement, Judgements, judged_sentence
+from citewell.check.tokens import content_stems
 from citewell.check.verdict import (
+    UNCHECKED,
     CheckedSentence,
     Citation,
     Draft,
     DraftSentence,
     Gate,
     Highlight,
+    SentenceCheck,
     Verdict,
     Verification,
 )
-from citewell.models.entailment import ClaimPair, Entails
 from citewell.search.query import QueryPlan
 from citewell.search.rows import Context
-from citewell.text.blocks import is_row
-from citewell.text.canonical import folded_text
 from citewell.text.documents import KEY_PREFIXES, Span
-from citewell.text.sentences import sentences
 from citewell.text.words import index_terms
 
 # Hard gates: what must hold of a whole answer before it may be shown. Pure; each gate is named and says what failed.
@@ -136,19 +125,39 @@ def _no_answer_from_nothing(draft: Draft, prepared: PreparedSynthesis) -> Gate:
 
 
 def _no_denied_anchor(draft: Draft, plan: QueryPlan) -> Gate:
-    """A sentence that finds nothing about something the same answer cites."""
-    cited = frozenset(stem for one in draft.sentences if one.quotes for stem in index_terms(one.text, "en").split())
-    anchors = [concept.name for concept in plan.concepts if concept.role == "anchor"]
-    held = [name for name in anchors if frozenset(index_terms(name, "en").split()) <= cited]
-    denying = [one for one in draft.sentences if _finds_nothing(one)]
-    wrong = {name for name in held for one in denying if folded_text(name) in folded_text(one.text)}
+    """A sentence that finds nothing at all about something the same answer cites."""
+    cited = frozenset(
+        stem
+        for one in draft.sentences
+        if one.quotes and not finds_nothing(one.text)
+        for stem in index_terms(one.text, "en").split()
+    )
+    anchors = {name: frozenset(index_terms(name, "en").split()) for name in _anchors(plan)}
+    missed = [stems for one in draft.sentences if finds_nothing(one.text) and (stems := _missed_stems(one.text))]
+    wrong = {name for name, stems in anchors.items() if stems and stems <= cited and any(m <= stems for m in missed)}
     if any(one.kind == "refusal" for one in draft.sentences) and cited:
         wrong.add("a refusal beside cited sentences")
     return _gate("no_denial_of_cited_anchor", wrong)
 
 
-def _finds_nothing(sentence: DraftSentence) -> bool:
-    return not sentence.quotes and finds_nothing(sentence.text)
+def _anchors(plan: QueryPlan) -> list[str]:
+    return [concept.name for concept in plan.concepts if concept.role == "anchor"]
+
+
+# Where something is said to be missing: no part of what is missing.
+_PLACES = content_stems(
+    "note notes source sources evidence passage passages document documents vault corpus file files page pages text"
+    " saved here provided given"
+)
+_ASKS = frozenset(
+    "who what when where why how which whose whether if that wer was wann wo warum wie ob qui quand où".split()
+)
+
+
+def _missed_stems(text: str) -> frozenset[str]:
+    """What a sentence says that nothing is found about; empty where it names only one side of it, such as when."""
+    missed = missed_by(text)
+    return frozenset() if _ASKS & set(missed.split()) else content_stems(missed) - _PLACES
 
 
 def standing_gate(draft: Draft, judged: Sequence[tuple[CheckedSentence, tuple[Quote, ...]]]) -> Gate:
@@ -164,144 +173,26 @@ def _gate(name: str, wrong: set[str]) -> Gate:
     return Gate(name, not wrong, ", ".join(sorted(wrong)))
 
 
-# What a judge is asked of a draft: its sentences, each with the text it rests on. Pure.
-#
-# Asked is what a model wrote and what its quotes do not say word for word; a sentence that is quoted needs no opinion.
-# The text is the quotes of a sentence under the titles of their sources, so that a passage that says "it" has a
-# subject.
-#
-# Example:
-#     sentence: Pell kept the lamp for twelve years.
-#     quote:    He tended it from 1859 until 1871.   (from "Josiah Pell")
-#     asked:    does "Josiah Pell
-#
-# He tended it from 1859 until 1871." entail the sentence?
-
-
-# Pairs of one draft; an answer that has more is judged as far as this.
-MAX_PAIRS = 48
-# Characters of one text; the quotes of a sentence beyond it are not read.
-MAX_EVIDENCE_CHARS = 6_000
-_BETWEEN = "\n\n"
-# A quote that can be looked at, with its source.
-Held = tuple[Quote, PreparedSource]
-
-
-def pairs_to_judge(draft: Draft, prepared: PreparedSynthesis) -> tuple[ClaimPair, ...]:
-    """The sentences of a draft that a judge could say something of, each once."""
-    if draft.refused or draft.written_by != "model":
-        return ()
-    pairs = [
-        pair_of(spoken(sentence), held)
-        for sentence in draft.sentences
-        if (held := _held(sentence, prepared)) and not _is_quoted(sentence.text, held)
-    ]
-    return tuple(dict.fromkeys(pairs))[:MAX_PAIRS]
-
-
-def spoken(sentence: DraftSentence) -> str:
-    """A sentence as it is said; a row of a table is read out under its header."""
-    return read_out(sentence.text, sentence.header) if sentence.header else sentence.text
-
-
-def pair_of(text: str, held: Sequence[Held]) -> ClaimPair:
-    """A sentence and what it rests on, as a judge is given them."""
-    titles = dict.fromkeys(" – ".join(filter(None, (source.title, source.heading))) for _, source in held)
-    quotes = dict.fromkeys(quote.text for quote, _ in held)
-    return texts_as_pair(text, [*titles, *quotes])
-
-
-def texts_as_pair(claim: str, texts: Sequence[str]) -> ClaimPair:
-    """A statement and texts as a judge is given them: without markup, and not longer than it is worth."""
-    plain = ("\n".join(filter(None, map(readable, text.splitlines()))) for text in texts)
-    return ClaimPair(readable(claim), _BETWEEN.join(filter(None, plain))[:MAX_EVIDENCE_CHARS])
-
-
-def _held(sentence: DraftSentence, prepared: PreparedSynthesis) -> list[Held]:
-    """The quotes of a sentence that stand in the evidence and give no orders, as verification takes them."""
-    if sentence.kind == "refusal":
-        return []
-    found = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
-    return [(quote, source) for quote, source in found if not is_instruction(quote.text)]
-
-
-def _is_quoted(text: str, held: Sequence[Held]) -> bool:
-    """Whether a quote has the sentence whole and to the letter: a part of one may say something else."""
-    said = readable(text).rstrip(".!")
-    return any(
-        said in (readable(quote.text).rstrip(".!"), readable(quote.text[start:end]).rstrip(".!"))
-        for quote, _ in held
-        for start, end in sentences(quote.text)
-    )
-
-
-# Citations set right: the sentences of a passage that support a claim, and the source that does where the cited one
-# does not. Pure. Only sources of the evidence are looked at, and what is found is an exact slice of one of them.
-
-
-# Fewer words of meaning than this are said by too many passages to tell which was meant.
-_LEAST_WORDS = 3
-_MOST_SOURCES = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """The passage that says what the cited one does not."""
-
-    quote: Quote
-    support: float
-
-
-def repaired(text: str, quotes: Sequence[Quote], prepared: PreparedSynthesis, rarity: Rarity) -> Repair | None:
-    """The source of the evidence, other than those cited, that supports the sentence best."""
-    said = without_lead_in(text)
-    if lead_in_of(text) or len(content_stems(said)) < _LEAST_WORDS:
-        return None
-    cited = {(quote.source_key, quote.start, quote.end) for quote in quotes}
-    best: Repair | None = None
-    for source in prepared.sources[:_MOST_SOURCES]:
-        check = check_text(said, source.text, rarity, f"{source.title} {source.heading or ''}".strip())
-        if check.verdict != "supported" or (best is not None and check.support <= best.support):
-            continue
-        quote = quote_at(source, check.start, check.end)
-        if (quote.source_key, quote.start, quote.end) not in cited and not is_instruction(quote.text):
-            best = Repair(quote, check.support)
-    return best
-
-
-def narrowed(quote: Quote | None, quotes: Sequence[Quote], check: ClaimCheck) -> Quote | None:
-    """Of the quotes, the sentences that support the claim; the nearest quote as it is where they span several."""
-    if quote is None or check.end <= check.start:
-        return quote
-    at = 0
-    for one in quotes:
-        low, high = check.start - at, check.end - at
-        if low >= 0 and high <= len(one.text) and low < high:
-            return Quote(one.source_key, one.content_hash, one.start + low, one.start + high, one.text[low:high])
-        at += len(one.text) + len(BETWEEN)
-    return quote
-
-
 MAX_CITATIONS = 8
 _QUOTES_A_SOURCE = 4
+_MOST_SOURCES = 40
 _WEAK_BELOW = 0.4
-_HOLDING = ("supported", "partial")
-# A longer quote is shown from the first to the last sentence that supports something.
+# Fewer words of meaning than this are said by too many passages to tell which was meant.
+_LEAST_WORDS = 3
+# A longer quote is shown from the first to the last of the words that sentences rest on.
 _LONG_QUOTE = 600
 _OTHER_CITED = "the passage cited first does not say this; another source does and is cited instead"
 _FIRST_CITED = "it came without a citation; the source that says it is cited"
 _ORDERED = "a source orders this to be said; that states nothing"
 _IS_THERE = "the evidence does say this"
-_NO_PROOF = "that something is missing is not proven by a quote"
-# Words of headings that name a part of an answer and state nothing.
-_LABELS = content_stems(
-    """summary overview answer direct short key evidence source sources recommendation recommendations detail
-    details background conclusion conclusions findings finding open question questions next step steps gap gaps
-    limits limitation context note notes result results what which who where when why how example examples
-    comparison timeline history reasons reason causes effects pros cons advantages disadvantages contradictions
-    uncertainty section part introduction zusammenfassung überblick antwort quellen fazit offene fragen résumé
-    aperçu réponse"""
-)
+_LOST = "the words copied for it stand in no source"
+_EXACT = SentenceCheck("exact")
+_VERDICTS: dict[str, Verdict] = {
+    "says": "supported",
+    "partly": "partial",
+    "not": "unsupported",
+    "contrary": "contradicted",
+}
 # A sentence with its verdict, and the quotes it stands on.
 Judged = tuple[CheckedSentence, tuple[Quote, ...]]
 
@@ -312,13 +203,12 @@ def verify(
     prepared: PreparedSynthesis,
     plan: QueryPlan,
     max_citations: int = MAX_CITATIONS,
-    scores: Mapping[ClaimPair, Entails] | None = None,
+    judgements: Judgements | None = None,
 ) -> Verification:
-    """The verdict on a draft: gates, sentences, numbered citations, warnings; `scores` is what a judge said."""
+    """The verdict on a draft: gates, sentences, numbered citations, warnings; `judgements` is what a judge said."""
     plan = as_meant(plan, prepared.read_as)
-    rarity = Rarity.of(prepared)
     by_model = draft.written_by == "model"
-    judged = [_judged(one, prepared, rarity, scores or {}, by_model=by_model) for one in draft.sentences]
+    judged = [_judged(one, prepared, judgements or {}, by_model=by_model) for one in draft.sentences]
     cited = _cited(judged, draft, prepared, max_citations)
     checked = tuple(
         replace(one, citations=tuple(cited[quote].n for quote in dict.fromkeys(quotes) if quote in cited))
@@ -330,7 +220,7 @@ def verify(
         gates=gates,
         sentences=checked,
         citations=tuple(cited.values()),
-        warnings=tuple(_warnings(question, draft, checked, prepared, rarity)),
+        warnings=tuple(_warnings(question, draft, checked, prepared)),
         unsupported_rate=_rate(claims, "unsupported"),
         contradictions=() if draft.refused else disagreements(plan.text_query, checked, prepared),
         contradicted_rate=_rate(claims, "contradicted"),
@@ -342,70 +232,102 @@ def _rate(claims: Sequence[CheckedSentence], verdict: Verdict) -> float:
     return round(sum(one.verdict == verdict for one in claims) / len(claims), 6) if claims else 0.0
 
 
-def _judged(
-    sentence: DraftSentence,
-    prepared: PreparedSynthesis,
-    rarity: Rarity,
-    scores: Mapping[ClaimPair, Entails],
-    *,
-    by_model: bool,
-) -> Judged:
+def _judged(sentence: DraftSentence, prepared: PreparedSynthesis, judgements: Judgements, *, by_model: bool) -> Judged:
     """A sentence with its verdict, its numbers still to be given, and the quotes it stands on in the end."""
+    one = CheckedSentence(
+        sentence.text, "not_a_claim", (), kind=sentence.kind, lead=sentence.lead, words=sentence.words
+    )
     if sentence.kind == "gap":
-        return _gap(sentence, prepared, rarity), ()
-    if sentence.kind == "heading" and by_model and not is_row(sentence.text):
-        return _heading(sentence, prepared, rarity), ()
+        return _gap(one, prepared), sentence.quotes
     if sentence.kind != "claim":
-        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind), ()
+        return one, ()
     held = [(quote, source) for quote in sentence.quotes if (source := source_of(quote, prepared))]
     # What gives orders to anyone who reads it states nothing, however exactly it is quoted.
     held = [(quote, source) for quote, source in held if not is_instruction(quote.text)]
     # What a source orders to be said rests on nothing.
     if by_model and any(is_ordered(sentence.text, source.text) for source in prepared.sources):
-        return CheckedSentence(sentence.text, "unsupported", (), None, _ORDERED), ()
-    quotes = tuple(quote for quote, _ in held)
-    entails = scores.get(pair_of(spoken(sentence), held)) if scores else None
-    told = [source for _, source in held]
-    if sentence.header:
-        check = check_table_row(sentence.text, sentence.header, quotes, told, rarity, entails)
-    else:
-        check = check_claim(sentence.text, quotes, told, rarity, entails=entails, by_model=by_model)
-    if check.verdict != "supported" and not sentence.header:
-        found = repaired(sentence.text, quotes, prepared, rarity)
-        if found is not None:
-            keys = tuple(dict.fromkeys(quote.source_key for quote in quotes))
-            reason = _OTHER_CITED if quotes else _FIRST_CITED
-            one = CheckedSentence(sentence.text, "supported", (), found.quote, reason, found.support, keys)
-            return one, (found.quote,)
-    quote = narrowed(_nearest(sentence.text, quotes), quotes, check)
+        return replace(one, verdict="unsupported", reason=_ORDERED, check=_EXACT, words=()), ()
+    quotes, sources = tuple(quote for quote, _ in held), [source for _, source in held]
+    exact = check_written(sentence.text, sentence.header, quotes, sources, by_model=by_model)
+    quote = sentence.words[0] if sentence.words else _narrowed(_nearest(sentence.text, quotes), quotes, exact)
+    one = replace(one, verdict=exact.verdict, reason=exact.reason, quote=quote)
     # A quotation is cited as the block it stands in; without its passages the block has nothing to show.
     cited = (sentence.block,) if sentence.block is not None and quotes else quotes
-    return CheckedSentence(sentence.text, check.verdict, (), quote, check.reason, check.support), cited
+    asked = judged_sentence(1, sentence, prepared) if by_model and exact.verdict == "unsupported" else None
+    if asked is not None and (said := judgements.get(asked.key)) is not None:
+        return _by_judge(one, said, asked, sources, prepared), cited
+    if by_model and exact.verdict != "supported" and (found := _verbatim_elsewhere(sentence, quotes, prepared)):
+        reason = _OTHER_CITED if quotes else _FIRST_CITED
+        return replace(one, verdict="supported", quote=found, reason=reason, check=_EXACT), (found,)
+    if exact.verdict in ("supported", "contradicted"):
+        return replace(one, check=_EXACT), cited
+    if by_model and exact.verdict == "unsupported":
+        lost = bool(sentence.lost_words) and not quotes
+        return replace(one, reason=_LOST if lost else "", check=UNCHECKED), cited
+    return one, cited
 
 
-def _gap(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> CheckedSentence:
-    """A sentence that says what the evidence lacks: no quote proves that, but one may show that it is there."""
-    missed = missed_by(sentence.text)
-    for source in prepared.sources if missed else ():
-        check = check_text(missed, source.text, rarity, source.title)
-        if check.verdict == "supported":
-            quote = quote_at(source, check.start, check.end)
-            return CheckedSentence(sentence.text, "contradicted", (), quote, _IS_THERE, 0.0, kind=sentence.kind)
-    return CheckedSentence(sentence.text, "unsupported", (), None, _NO_PROOF, 0.0, kind=sentence.kind)
+def _by_judge(
+    one: CheckedSentence,
+    said: Judgement,
+    asked: JudgedSentence,
+    sources: Sequence[PreparedSource],
+    prepared: PreparedSynthesis,
+) -> CheckedSentence:
+    """What a judge says of a sentence; a number or quotation that stands nowhere is objected to all the same."""
+    quote = said.quote or one.quote
+    words = quote.text if quote is not None and said.opinion != "not" else ""
+    check = SentenceCheck("judged", said.judge, said.prompt_version, said.words or words, said.wrong)
+    if said.opinion == "says":
+        told = [one_passage.text for one_passage in asked.passages]
+        about = [f"{each.title} {each.heading or ''} {each.dated or ''}" for each in sources]
+        context = [context.text for each in sources for context in each.context]
+        if why := objection(asked.sentence, "\n".join([prepared.question, *about, *context, *told])):
+            return replace(one, verdict="unsupported", reason=why, check=_EXACT)
+    reason = {
+        "says": "",
+        "partly": f"only partly: “{said.wrong}” is not said" if said.wrong else "only a part of it is said",
+        "not": "no passage that it cites says this",
+        "contrary": f"its source says “{' '.join(check.words.split())[:300]}”",
+    }[said.opinion]
+    return replace(one, verdict=_VERDICTS[said.opinion], reason=reason, quote=quote, check=check)
 
 
-def _heading(sentence: DraftSentence, prepared: PreparedSynthesis, rarity: Rarity) -> CheckedSentence:
-    """A heading a model wrote: a label says nothing new; one that does has to stand in a source."""
-    titles = " ".join(f"{source.title} {source.heading or ''}" for source in prepared.sources)
-    new = content_stems(sentence.text) - content_stems(f"{prepared.question} {titles}") - _LABELS
-    if not new and not quantities_in(sentence.text) and not dates_in(sentence.text):
-        return CheckedSentence(sentence.text, "not_a_claim", (), kind=sentence.kind)
-    checks = [check_text(sentence.text, source.text, rarity, source.title) for source in prepared.sources]
-    best = next((one for one in checks if one.verdict == "supported"), None)
-    best = best or next((one for one in checks if one.verdict == "contradicted"), None)
-    verdict: Verdict = best.verdict if best is not None else "unsupported"
-    reason = best.reason if best is not None else "no source says it in these words"
-    return CheckedSentence(sentence.text, verdict, (), None, reason, best.support if best else 0.0, kind=sentence.kind)
+def _verbatim_elsewhere(sentence: DraftSentence, quotes: Sequence[Quote], prepared: PreparedSynthesis) -> Quote | None:
+    """The sentence of another source that says it word for word."""
+    if sentence.header or lead_in_of(sentence.text) or len(content_stems(sentence.text)) < _LEAST_WORDS:
+        return None
+    for source in prepared.sources[:_MOST_SOURCES]:
+        found = check_text(sentence.text, source.text)
+        if found.verdict == "supported":
+            quote = quote_at(source, found.start, found.end)
+            if quote not in quotes and not is_instruction(quote.text):
+                return quote
+    return None
+
+
+def _narrowed(quote: Quote | None, quotes: Sequence[Quote], check: ClaimCheck) -> Quote | None:
+    """Of the quotes, the sentence that decides; the nearest quote as it is where none does."""
+    if quote is None or check.end <= check.start:
+        return quote
+    at = 0
+    for one in quotes:
+        low, high = check.start - at, check.end - at
+        if low >= 0 and high <= len(one.text) and low < high:
+            return Quote(one.source_key, one.content_hash, one.start + low, one.start + high, one.text[low:high])
+        at += len(one.text) + len(BETWEEN)
+    return quote
+
+
+def _gap(one: CheckedSentence, prepared: PreparedSynthesis) -> CheckedSentence:
+    """A sentence that says what the evidence lacks: contradicted where the evidence has it word for word."""
+    missed = missed_by(one.text)
+    for source in prepared.sources if len(content_stems(missed)) > 1 else ():
+        found = check_text(missed, source.text)
+        if found.verdict == "supported":
+            quote = quote_at(source, found.start, found.end)
+            return replace(one, verdict="contradicted", quote=quote, reason=_IS_THERE, check=_EXACT)
+    return one
 
 
 def _cited(judged: Sequence[Judged], draft: Draft, prepared: PreparedSynthesis, limit: int) -> dict[Quote, Citation]:
@@ -415,7 +337,7 @@ def _cited(judged: Sequence[Judged], draft: Draft, prepared: PreparedSynthesis, 
     return {
         quote: _quotation(n, quote, source, draft)
         if any(sentence.block == quote for sentence in draft.sentences)
-        else _citation(n, _shown(quote, judged), source)
+        else _with_words(_citation(n, _shown(quote, judged), source), judged)
         for n, (quote, source) in enumerate(held, start=1)
     }
 
@@ -438,18 +360,37 @@ def _quotation(n: int, block: Quote, source: PreparedSource, draft: Draft) -> Ci
     return replace(_citation(n, block, source), highlight=highlight, context=context)
 
 
-def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
-    """A quote as it is shown: of a long one, the stretch from the first to the last sentence that supports a claim."""
-    if len(quote.text) <= _LONG_QUOTE:
-        return quote
-    inner = [one.quote for one, quotes in judged if quote in quotes and one.quote and one.verdict in _HOLDING]
-    within = [
-        one for one in inner if one.source_key == quote.source_key and quote.start <= one.start <= one.end <= quote.end
+def _words_in(quote: Quote, judged: Sequence[Judged]) -> list[Quote]:
+    """The words that sentences rest on in a quote."""
+    resting = [word for one, quotes in judged if quote in quotes for word in one.words or filter(None, (one.quote,))]
+    return [
+        one
+        for one in resting
+        if one.source_key == quote.source_key and quote.start <= one.start <= one.end <= quote.end
     ]
+
+
+def _shown(quote: Quote, judged: Sequence[Judged]) -> Quote:
+    """A quote as it is shown: of a long one, the stretch from the first to the last of the words that count."""
+    within = _words_in(quote, judged) if len(quote.text) > _LONG_QUOTE else []
     if not within:
         return quote
     start, end = min(one.start for one in within), max(one.end for one in within)
     return replace(quote, start=start, end=end, text=quote.text[start - quote.start : end - quote.start])
+
+
+def _with_words(citation: Citation, judged: Sequence[Judged]) -> Citation:
+    """A citation with the words that were copied from it as its highlight."""
+    span = citation.span
+    inside = [
+        word
+        for one, _ in judged
+        for word in one.words
+        if word.source_key == citation.source_key and span.start <= word.start <= word.end <= span.end
+    ]
+    if not inside:
+        return citation
+    return replace(citation, highlight=Highlight(min(one.start for one in inside), max(one.end for one in inside)))
 
 
 def _citation(n: int, quote: Quote, source: PreparedSource) -> Citation:
@@ -465,28 +406,28 @@ def _nearest(text: str, quotes: Sequence[Quote]) -> Quote | None:
 
 
 def _warnings(
-    question: str, draft: Draft, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis, rarity: Rarity
+    question: str, draft: Draft, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis
 ) -> list[str]:
     """Soft gates: what the reader should know, without hiding the answer."""
-    uncited = any(one.kind == "claim" and one.verdict != "not_a_claim" and not one.citations for one in checked)
+    claims = [one for one in checked if one.kind == "claim" and one.verdict != "not_a_claim"]
     found = {
         "no_evidence": draft.refused,
-        "weak_evidence": not draft.refused and _is_weak(question, checked, prepared, rarity),
+        "weak_evidence": not draft.refused and _is_weak(question, checked, prepared),
         "contradicted_claims": any(one.verdict == "contradicted" for one in checked),
-        "unsupported_claims": any(one.verdict == "unsupported" for one in checked),
+        "unsupported_claims": any(one.verdict == "unsupported" and one.check.kind != "none" for one in claims),
         "partial_claims": any(one.verdict == "partial" for one in checked),
-        "uncited_claims": uncited,
+        "uncited_claims": any(not one.citations for one in claims),
         "citations_repaired": any(one.reason in (_OTHER_CITED, _FIRST_CITED) for one in checked),
         "evidence_truncated": prepared.truncation.is_truncated,
     }
     return [name for name, holds in found.items() if holds]
 
 
-def _is_weak(question: str, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis, rarity: Rarity) -> bool:
+def _is_weak(question: str, checked: Sequence[CheckedSentence], prepared: PreparedSynthesis) -> bool:
     """Whether what is cited speaks of less than the larger part of the question."""
     keys = {one.quote.source_key for one in checked if one.quote}
     titles = " ".join(source.title for source in prepared.sources if source.source_key in keys)
     cited = content_stems(f"{titles} {' '.join(one.quote.text for one in checked if one.quote)}")
-    asked_for = content_stems(question)
-    total = rarity.weight(asked_for)
-    return bool(total) and rarity.weight(asked_for & cited) / total < _WEAK_BELOW
+    weights = {stem: prepared.term_weights.get(stem, 1.0) for stem in content_stems(question)}
+    total = sum(weights.values())
+    return bool(total) and sum(weight for stem, weight in weights.items() if stem in cited) / total < _WEAK_BELOW

@@ -7,14 +7,15 @@ reason is given that one of the passages shown would disprove. What only the pro
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from citewell.answer.evidence import NearestPassage
+from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, words_beneath
 from citewell.check.verdict import CheckedSentence, Citation
 from citewell.cli.console import (
     Line,
     StyledText,
+    cells,
     indented,
     kept_in_place,
     note,
@@ -32,7 +33,7 @@ from citewell.cli.excerpts import code_lines, place_of, quote_lines, row_of, sho
 from citewell.runs.reports import CitedSource
 from citewell.runs.run import RunResult
 from citewell.search.rows import RELIABLE, Answerability, EvidenceRow
-from citewell.text.blocks import answer_blocks, cells_of, is_row
+from citewell.text.blocks import cells_of
 
 REFUSAL = "Nothing you saved answers this directly."
 _NEITHER = "Neither what you saved nor what was found on the web answers this directly."
@@ -45,15 +46,8 @@ _ENDS = {
 _FAILED_ROWS = 5
 _QUOTED_LINES, _NEAREST_LINES, _REPEATED_LINES = 24, 6, 6
 _MARGIN = 4
-_VERDICTS = {
-    "supported": ("", ""),
-    "partial": ("(partly supported)", "yellow"),
-    "unsupported": ("(not proven by its quote)", "dim"),
-    "contradicted": ("(TAKEN BACK: its source says otherwise)", "red"),
-    "not_a_claim": ("", ""),
-}
-
-_THINKS = {"said": "thinks its source says it", "not_said": "thinks no source says it", "unclear": "is unsure"}
+_WORDS_CHARS = 300
+_REMARKED = {"contradicted": "red", "unsupported": "yellow", "partial": "yellow"}
 
 
 def print_answer(
@@ -64,8 +58,9 @@ def print_answer(
         print_text(style(one_line(result.question, 300), "bold"))
         print_text()
     if result.stop_reason == "verification_failed":
-        failed = ", ".join(gate.name for gate in result.gates if not gate.passed)
-        print_text(f"The answer failed verification ({failed}) and is not shown; it is only in the trace.")
+        failed = [gate.name for gate in result.gates if not gate.passed]
+        why = "its sources contradict all of it" if failed == ["some_claim_stands"] else ", ".join(failed)
+        print_text(f"The answer failed verification ({why}) and is not shown; it is only in the trace.")
         _print_evidence(result)
     if result.answer_status in ("unavailable", "error") and result.failure is not None:
         _print_failure(result)
@@ -78,11 +73,6 @@ def print_answer(
     else:
         _print_sentences(result, verbose=verbose)
     _print_sources(result, sources, verbose=verbose)
-    for one in result.opinions:
-        why = f": {one.why}" if one.why else ""
-        print_text(style(f"Sentence {one.sentence} is not proven; {one.model} {_THINKS[one.opinion]}{why}", "dim"))
-    for doubt in result.doubts:
-        print_text(style(f"The reviewer doubts sentence {doubt.sentence} ({doubt.kind}): {doubt.why}", "yellow"))
     for contradiction in result.contradictions:
         places = "".join(f" [{n}]" for n in contradiction.citations)
         values = " / ".join(one_line(value, 60) for value in contradiction.values)
@@ -100,80 +90,95 @@ def _rows(result: RunResult) -> Sequence[EvidenceRow]:
 
 
 def _print_sentences(result: RunResult, *, verbose: bool) -> None:
-    """The sentences with their marks: quotations one by one, what a model wrote as the paragraphs it wrote."""
+    """The sentences with their marks: quotations one by one, what a model wrote each with its words beneath it."""
     if not result.sentences and result.answer_status not in ("error", "unavailable"):
         print_text("No answer.")
-    quotes = {citation.n: citation.quote for citation in result.citations}
-    is_quoted = result.tool == "extractive"
-    blocks: list[list[Line]] = []
-    for group in _paragraphs(result.sentences, joined=not is_quoted):
-        if is_row(group[0].text):
-            blocks.append(_table_lines(group))
-            continue
-        if group[0].kind == "heading":
-            word, _ = _VERDICTS[group[0].verdict]
-            blocks.append(paragraph_lines([style(f"{group[0].text} {word}".rstrip(), "bold")], page_width()))
-            continue
-        code = frozenset[str]().union(*(code_lines(quotes.get(n, "")) for one in group for n in one.citations))
-        # What is quoted word for word needs no verdict beside it.
-        verdicts = [_VERDICTS["supported" if is_quoted and not verbose else one.verdict] for one in group]
-        blocks.append(_sentence_lines(group, code, verdicts))
-    is_airy = any(len(block) > 1 for block in blocks)
-    for number, block in enumerate(blocks):
-        if number and is_airy:
+    if result.tool == "extractive":
+        quotes = {citation.n: citation.quote for citation in result.citations}
+        set_apart = [_quotation_lines(one, quotes) for one in result.sentences]
+        is_airy = any(len(lines) > 1 for lines in set_apart)
+        blocks = [(is_airy, lines) for lines in set_apart]
+    else:
+        blocks = [(one.is_apart, _block_lines(one, result.citations)) for one in blocks_of(result.sentences)]
+    for number, (is_apart, lines) in enumerate(blocks):
+        if number and is_apart:
             print_text()
-        print_lines(block)
+        print_lines(lines)
 
 
-def _paragraphs(sentences: Sequence[CheckedSentence], *, joined: bool) -> list[list[CheckedSentence]]:
-    """What is set as one paragraph: a heading, a block, a quotation; or the sentences between two of those."""
-    groups: list[list[CheckedSentence]] = []
-    for block in answer_blocks(sentences):
-        sentence = block[0]
-        if is_row(sentence.text):
-            groups.append(block)
-            continue
-        alone = not joined or sentence.kind == "heading" or "\n" in sentence.text.strip()
-        if groups and not alone and not _stands_apart(groups[-1][-1]) and "\n" not in groups[-1][-1].text.strip():
-            groups[-1].append(sentence)
-        else:
-            groups.append([sentence])
-    return groups
+def _block_lines(block: Block, citations: Sequence[Citation]) -> list[Line]:
+    """A block of what a model wrote."""
+    if block.kind == "heading":
+        return paragraph_lines([style(block.sentences[0].text, "bold")], page_width())
+    if block.kind == "table":
+        return _table_lines(block.sentences, citations)
+    lines: list[Line] = []
+    for number, one in enumerate(block.sentences):
+        # What follows in an item stands under its text.
+        lead = block.marker if number == 0 else " " * cells(block.marker)
+        lines += _written_lines(one, lead, citations)
+    return lines
 
 
-def _stands_apart(sentence: CheckedSentence) -> bool:
-    return sentence.kind == "heading" or is_row(sentence.text)
+def _written_lines(one: CheckedSentence, lead: str, citations: Sequence[Citation]) -> list[Line]:
+    """A sentence with its marks and its remark, its code as it is, and beneath it the words it rests on."""
+    said, code = said_and_code(one.text)
+    remark = _remark(one)
+    how = "dim" if one.verdict == "contradicted" else ""
+    text = shown_text(said).strip("\n")
+    text = f"~~{text}~~" if one.verdict == "contradicted" else text
+    # Marks stay with the word before them.
+    marks = [StyledText(f"\u00a0[{n}]", "cyan") for n in one.citations]
+    pieces = [StyledText(kept_in_place(text) if marks else text, how), *marks]
+    pieces += [StyledText(f" {remark}", _REMARKED.get(one.verdict, ""))] if remark else []
+    margin = cells(lead)
+    lines = indented(paragraph_lines(pieces, page_width() - margin), lead, " " * margin) if said else []
+    if code and one.verdict != "contradicted":
+        lines += indented(quote_lines(code.strip("\n"), page_width() - margin), " " * margin)
+    lines += [] if said else [tuple(pieces)]
+    return lines + _words_lines(one, citations, margin + _MARGIN)
 
 
-def _table_lines(rows: Sequence[CheckedSentence]) -> list[Line]:
-    """A table a model wrote, in columns, each row with its marks and verdict behind it."""
+def _remark(one: CheckedSentence) -> str:
+    """The remark on a sentence; the words that contradict it stand beneath."""
+    is_shown = one.verdict == "contradicted" and one.quote is not None
+    return "(removed: its source says otherwise)" if is_shown and remark_on(one) else remark_on(one)
+
+
+def _words_lines(
+    one: CheckedSentence, citations: Sequence[Citation], margin: int, *, always: bool = False
+) -> list[Line]:
+    """The exact words under a sentence, each with its number where it has several, or `always`."""
+    lines: list[Line] = []
+    shown = words_beneath(one, citations)
+    for n, quote in shown:
+        mark = [StyledText(f"[{n}] ", "cyan")] if n is not None and (always or len(shown) > 1) else []
+        text = shown_text(quote.text) if "`" in quote.text else shown_text(quote.text).replace("**", "")
+        words = StyledText(f"«{one_line(text, _WORDS_CHARS)}»", "dim")
+        lines += indented(paragraph_lines([*mark, words], page_width() - margin), " " * margin, " " * margin)
+    return lines
+
+
+def _table_lines(rows: Sequence[CheckedSentence], citations: Sequence[Citation]) -> list[Line]:
+    """A table a model wrote, in columns, each row with its marks behind it; the words of its rows beneath."""
     header = cells_of(rows[0].text) if rows[0].kind == "heading" else ()
     told = [row for row in rows if row.kind != "heading"]
-    marks = [" ".join([*(f"[{n}]" for n in row.citations), _VERDICTS[row.verdict][0]]).strip() for row in told]
+    marks = [" ".join([*(f"[{n}]" for n in row.citations), _remark(row)]).strip() for row in told]
     shown = [(*map(safe, cells_of(row.text)), mark) for row, mark in zip(told, marks, strict=True)]
-    return table([safe(name) for name in header], shown, page_width())
+    lines = table([safe(name) for name in header], shown, page_width())
+    return lines + [line for row in told for line in _words_lines(row, citations, _MARGIN, always=True)]
 
 
-def _sentence_lines(
-    group: Sequence[CheckedSentence], code: frozenset[str], verdicts: Sequence[tuple[str, str]]
-) -> list[Line]:
-    """Sentences with their marks; lines of code in them are set apart and left as they are."""
-    paragraph: list[StyledText] = []
-    lines: list[Line] = []
-    for sentence, (word, colour) in zip(group, verdicts, strict=True):
-        *whole, last = shown_text(sentence.text).strip("\n").split("\n")
-        for text in whole:
-            lines += _written([*paragraph, StyledText(text)], code)
-            paragraph = []
-        # Marks stay with the word before them.
-        marks = [StyledText(f"\u00a0[{n}]", "cyan") for n in sentence.citations]
-        verdict = [StyledText(f" {word}", colour)] if word else []
-        between = [StyledText(" ")] if paragraph else []
-        paragraph += [*between, StyledText(kept_in_place(last) if marks else last), *marks, *verdict]
-    return lines + _written(paragraph, code)
+def _quotation_lines(sentence: CheckedSentence, quotes: Mapping[int, str]) -> list[Line]:
+    """A quotation with its marks; lines of code in it are set apart and left as they are."""
+    code = frozenset[str]().union(*(code_lines(quotes.get(n, "")) for n in sentence.citations))
+    *whole, last = shown_text(sentence.text).strip("\n").split("\n")
+    lines = [line for text in whole for line in _laid_out([StyledText(text)], code)]
+    marks = [StyledText(f"\u00a0[{n}]", "cyan") for n in sentence.citations]
+    return lines + _laid_out([StyledText(kept_in_place(last) if marks else last), *marks], code)
 
 
-def _written(pieces: Sequence[StyledText], code: frozenset[str]) -> list[Line]:
+def _laid_out(pieces: Sequence[StyledText], code: frozenset[str]) -> list[Line]:
     if pieces and pieces[0].text.strip() in code:
         return [(StyledText(f"    {safe(pieces[0].text)}"), *pieces[1:])]
     return paragraph_lines(pieces, page_width())
@@ -232,7 +237,12 @@ def _print_failure(result: RunResult) -> None:
     print_text(style(f"No answer was written: {one_line(result.failure.message, 400)}", "red"))
     if result.failure.fix:
         print_text(one_line(result.failure.fix, 400))
-    _print_evidence(result)
+    if result.sentences:
+        print_text()
+        print_text("Quoted from what you saved instead:")
+        print_text()
+    else:
+        _print_evidence(result)
 
 
 def _print_evidence(result: RunResult) -> None:
@@ -267,7 +277,20 @@ def _print_sources(result: RunResult, changes: Sequence[CitedSource], *, verbose
             print_text(style(f"This source has been {changed[key]} since.", "yellow"), indent=_MARGIN)
         if key in retracted:
             print_text(style("This paper was retracted.", "yellow"), indent=_MARGIN)
-        _print_citations(citations, result)
+        if result.tool == "extractive" or verbose:
+            _print_citations(citations, result)
+        else:
+            _print_places(citations, result)
+
+
+def _print_places(citations: Sequence[Citation], result: RunResult) -> None:
+    """Where in a source each number stands: its words are with the sentences."""
+    places: dict[str, list[int]] = {}
+    for citation in citations:
+        places.setdefault(place_of(citation, _rows(result)), []).append(citation.n)
+    for place, numbers in places.items():
+        marks = StyledText(" ".join(f"[{n}]" for n in numbers), "cyan")
+        print_lines(paragraph_lines([marks, StyledText(f"  {place}", "dim")], page_width()))
 
 
 def _print_citations(citations: Sequence[Citation], result: RunResult) -> None:
@@ -299,9 +322,9 @@ def _print_place(marks: Sequence[StyledText], place: str) -> None:
 
 
 def _is_whole(citation: Citation, result: RunResult) -> bool:
-    """Whether the answer has every word of a quote."""
-    said = " ".join(sentence.text for sentence in result.sentences if citation.n in sentence.citations)
-    return not Counter(_words(citation.quote)) - Counter(_words(said))
+    """Whether a quote stands word for word in the answer."""
+    said = [word for one in result.sentences if citation.n in one.citations for word in _words(one.text)]
+    return f" {' '.join(_words(citation.quote))} " in f" {' '.join(said)} "
 
 
 def _decisive(citation: Citation, result: RunResult) -> list[tuple[int, int]]:
@@ -369,12 +392,16 @@ def _words(text: str) -> list[str]:
 
 def _print_end(result: RunResult, *, verbose: bool) -> None:
     estimate = result.pack.coverage.answerability if result.pack is not None else None
+    if result.provenance:
+        print_text()
+        print_text(style(result.provenance, "dim"))
     ending = [_read_as(result), *([_likelihood(result, estimate)] if estimate is not None else [])]
     if result.tool != "extractive" or result.metrics.model_calls:
-        ending.append(f"{result.provider}:{result.model}{_spent(result)}")
+        ending.append(", ".join(filter(None, ("" if result.provenance else _writer(result), _spent(result)))))
     said = [part for part in ending if part]
     if said:
-        print_text()
+        if not result.provenance:
+            print_text()
         print_text(style(" · ".join(said), "dim"))
     for warning in dict.fromkeys((*result.answer_warnings, *result.warnings)):
         if " " in warning and not verbose:
@@ -398,7 +425,7 @@ def _likelihood(result: RunResult, estimate: Answerability) -> str:
     if result.answer_status not in ("ok", "ok_truncated"):
         return ""
     if estimate.probability < RELIABLE:
-        return "Passages that may answer this"
+        return "Passages that may answer this" if result.tool == "extractive" else ""
     who = "What was found likely answers" if _searched_the_web(result) else "Your notes likely answer"
     return f"{who} this ({estimate.probability:.0%})"
 
@@ -426,4 +453,8 @@ def _spent(result: RunResult) -> str:
     if not metrics.model_calls:
         return ""
     cost = f"{metrics.cost_usd:.4f} USD" if metrics.cost_usd is not None else "cost unknown"
-    return f", {metrics.model_calls} model calls, {metrics.tokens} tokens, {cost}"
+    return f"{metrics.model_calls} model calls, {metrics.tokens} tokens, {cost}"
+
+
+def _writer(result: RunResult) -> str:
+    return f"{result.provider}:{result.model}"

@@ -30,15 +30,14 @@ from citewell.cli.console import (
     one_line,
     page_width,
     paragraph_lines,
-    plain,
     print_json,
     print_lines,
     print_pairs,
     print_text,
     style,
 )
-from citewell.cli.excerpts import shown_text
 from citewell.cli.main import exit_code
+from citewell.cli.models import offer_judge
 from citewell.cli.options import (
     ask_options,
     engine,
@@ -48,11 +47,12 @@ from citewell.cli.options import (
     verbose_option,
     warn_of_unused,
 )
-from citewell.cli.progress import RunDisplay, Terminated, execute, progress_line, put_old_runs_away, wants_progress
+from citewell.cli.progress import Terminated, execute, put_old_runs_away, wants_progress
 from citewell.cli.runs import exit_code_of
 from citewell.engine import Citewell
 from citewell.errors import BadInput, CitewellError, Interrupted, NotFound
-from citewell.runs.events import RunEvent, RunStarted, SentenceRetracted, SentenceShown
+from citewell.models.endpoints import EXTRACTIVE
+from citewell.runs.events import RunStarted
 from citewell.runs.reports import ChatReport, ChatTranscript, TranscriptTurn
 from citewell.runs.run import RunResult
 from citewell.search.conversation import SESSION_TURNS
@@ -60,8 +60,6 @@ from citewell.text.documents import DocumentView, Span
 from citewell.wire import to_json
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from citewell.export.formats import ExportForm
 
 
@@ -421,64 +419,6 @@ COMMANDS = {
 }
 
 
-# An answer while it is written: the sentences that passed their check, and under them what is being done.
-#
-# The region is repainted as sentences come or are retracted, shows their last lines where the screen is too low for
-# all, and is gone when the answer itself is printed. Nothing but a terminal is given it.
-
-
-_ROOM = 3  # lines of the screen that are left for the prompt and the progress
-
-
-class LiveAnswer:
-    """A run on a terminal."""
-
-    def __init__(self) -> None:
-        # Not imported above: only a conversation on a terminal needs it.
-        from rich.console import Console
-        from rich.live import Live
-
-        self._console = Console(highlight=False)
-        self._live = Live(
-            console=self._console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-        )
-        self._standing: dict[int, str] = {}
-        self._doing = ""
-
-    def show_event(self, event: RunEvent) -> None:
-        match event.event:
-            case SentenceShown(index=index, text=text):
-                self._standing[index] = text
-            case SentenceRetracted(indexes=indexes):
-                for index in indexes:
-                    self._standing.pop(index, None)
-            case _:
-                line = progress_line(event)
-                if line is None:
-                    return
-                self._doing = one_line(line, page_width() - 1)
-        if not self._live.is_started:
-            self._live.start()
-        self._live.update(self._painted(), refresh=True)
-
-    def clear(self) -> None:
-        if self._live.is_started:
-            self._live.stop()
-
-    def _painted(self) -> Text:
-        from rich.text import Text
-
-        width = min(page_width(), self._console.width)
-        texts = [shown_text(self._standing[index]).strip() for index in sorted(self._standing)]
-        lines = [
-            plain(line) for text in texts for line in paragraph_lines([StyledText(text.replace("\n", " "))], width)
-        ]
-        shown = Text("\n".join(lines[-max(1, self._console.height - _ROOM) :]))
-        if lines:
-            shown.append("\n")
-        return shown.append(self._doing, style="dim")
-
-
 PROMPT = "> "
 
 
@@ -516,7 +456,11 @@ class Chat:
             self._tell(error)
 
     def ask(self, question: str) -> None:
-        run_id = self.engine.start(question, history=self.state.history, pinned=self.state.pins, **self.options)
+        options = dict(self.options)
+        # In a conversation the model that writes plans too.
+        if options.get("planner") is None and (options.get("model") or self.engine.settings.model) != EXTRACTIVE:
+            options["planner"] = True
+        run_id = self.engine.start(question, history=self.state.history, pinned=self.state.pins, **options)
         self.state = self.state.asked(question, run_id)
         self._watch(run_id)
 
@@ -538,7 +482,6 @@ class Chat:
                 quiet=not wants_progress(),
                 verbose=self.is_verbose,
                 after=after,
-                display=self._display(),
             )
             self.state = self.state.answered(result)
         finally:
@@ -548,9 +491,8 @@ class Chat:
         self.code = self.code or exit_code_of(result)
         print_answer(result, verbose=self.is_verbose)
         print_text()
-
-    def _display(self) -> RunDisplay | None:
-        return LiveAnswer() if sys.stdout.isatty() and not self.is_verbose else None
+        if self.is_interactive:
+            offer_judge(self.engine.settings, result)
 
     def _tell(self, error: CitewellError) -> None:
         if isinstance(error, Interrupted):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,13 @@ import click
 
 from citewell.cli.console import note, print_json, print_table, print_text
 from citewell.cli.options import json_option
-from citewell.errors import BadInput
+from citewell.errors import BadInput, CitewellError
 from citewell.evals.bench import VerifierReport
+from citewell.models.chat import check_model, open_chat
 from citewell.models.download import Downloads, Fetch, FetchReport, ModelList, find_model, list_models
-from citewell.models.entailment import models_folder, open_judge
+from citewell.models.endpoints import names_model
+from citewell.models.entailment import is_automatic, judge_folder, models_folder, open_judge
+from citewell.runs.run import RunResult
 from citewell.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -95,6 +99,35 @@ def get(ctx: click.Context, name: str, as_json: bool) -> None:
     _print_fetched(report)
 
 
+_OFFERED = "nli-deberta-v3-small"
+
+
+def offer_judge(settings: Settings, result: RunResult) -> None:
+    """After the first answer that a model wrote, once and only on a terminal: whether to fetch a small judge."""
+    asked = settings.data_dir / "judge-offered"
+    is_watched = sys.stdin.isatty() and sys.stdout.isatty()
+    has_judge = not is_automatic(settings.judge) or judge_folder(settings) is not None
+    if not is_watched or result.tool != "model" or result.answer_status != "ok" or has_judge or asked.exists():
+        return
+    with suppress(OSError):
+        asked.touch()
+    model = find_model(_OFFERED)
+    print_text()
+    question = f"A {model.megabytes} MB checker can read each sentence against its quote on this machine. Fetch it?"
+    try:
+        if not click.confirm(question):
+            note(f"Later: citewell models get {model.name}")
+            return
+        downloads = Downloads(models_folder(settings), Fetch(settings.models_url), settings.models_url)
+        with _bar() as show:
+            downloads.get(model, show)
+        note(f"{model.name} judges from the next question on; 'citewell doctor' says so.")
+    except click.Abort:
+        note(f"Later: citewell models get {model.name}")
+    except CitewellError as error:
+        note(f"citewell: {error.message} Later: citewell models get {model.name}")
+
+
 def _print_fetched(report: FetchReport) -> None:
     came = f"{report.fetched_bytes / 1e6:.1f} MB fetched" if report.fetched_bytes else "it was there already"
     print_text(f"{report.name}: {came}, {len(report.files)} files, in {report.folder}")
@@ -102,39 +135,53 @@ def _print_fetched(report: FetchReport) -> None:
 
 
 @models.command()
-@click.argument("file", metavar="FILE.jsonl", type=click.Path(path_type=Path))
-@click.option("--judge", metavar="FOLDER", help="Measure this model; else the one that is set.")
+@click.argument("file", metavar="[FILE.jsonl]", required=False, type=click.Path(path_type=Path))
+@click.option("--judge", metavar="FOLDER|MODEL", help="Measure this model; else the one that is set.")
 @json_option
 @click.pass_context
-def check(ctx: click.Context, file: Path, judge: str | None, as_json: bool) -> None:
-    """Measure a judge on labelled pairs, by itself; 'bench-verifier --judge' measures it together with the rules.
+def check(ctx: click.Context, file: Path | None, judge: str | None, as_json: bool) -> None:
+    """Measure a judge on labelled claims: how often it is right about them, by itself.
 
-    FILE.jsonl is that of 'citewell bench-verifier': {"claim": …, "evidence": …, "label": …} a line.
+    Without FILE these are the claims that come with the program: true ones in other words, and false ones of 55 kinds.
+    FILE.jsonl is that of 'citewell bench-verifier': {"claim": …, "evidence": …, "label": …} a line. A chat model is
+    asked as in a run, ten claims a call.
 
     \b
-    Example:
+    Examples:
+      citewell models check --judge nli-deberta-v3-small
+      citewell models check --judge ollama:qwen3:8b
       citewell models check pairs.jsonl
     """
-    from citewell.evals.verifier import measure_judge, read_pairs
+    from citewell.evals.verifier import SHIPPED_CLAIMS, measure_chat_judge, measure_judge, read_pairs
 
-    pairs = read_pairs(file)
-    opened = chosen_judge(load_settings(ctx.find_root().obj), judge)
-    if opened is None:
-        raise BadInput("There is no judge to measure.", fix="Name one with --judge; see 'citewell models list'.")
-    note(f"{opened.name} judges {len(pairs):,} claims; this takes a while …")
-    report = measure_judge(opened, pairs)
+    settings = load_settings(ctx.find_root().obj)
+    pairs = read_pairs(file) if file is not None else read_pairs(SHIPPED_CLAIMS, half="test")
+    named = (judge or settings.judge).strip()
+    if names_model(named):
+        check_model(named, settings)
+        calls = -(-len(pairs) // 10)
+        note(f"{named} judges {len(pairs):,} claims in {calls:,} calls; this takes a while …")
+        report = asyncio.run(measure_chat_judge(open_chat(settings), named, pairs))
+    else:
+        opened = chosen_judge(settings, judge)
+        if opened is None:
+            raise BadInput("There is no judge to measure.", fix="Name one with --judge; see 'citewell models list'.")
+        note(f"{opened.name} judges {len(pairs):,} claims; this takes a while …")
+        report = measure_judge(opened, pairs)
     if as_json:
         print_json(report)
         return
     rows = [
-        ("pairs", f"{report.n:,}"),
+        ("claims", f"{report.n:,}"),
+        ("right", f"{report.right:.0%}"),
         ("AUROC, supported from refuted", _shown(report.auroc.refuted)),
         ("AUROC, supported from unsupported", _shown(report.auroc.unsupported)),
-        ("pairs a second", f"{report.pairs_per_second:.1f}"),
+        ("claims a second", f"{report.pairs_per_second:.1f}"),
     ]
     print_table(("measure", "value"), rows)
+    columns = tuple(next(iter(report.called.values())))
     called = ([label, *(f"{count:,}" for count in found.values())] for label, found in report.called.items())
-    print_table(("label", "entails", "neutral", "contradicts"), called)
+    print_table(("label", *columns), called)
 
 
 def _shown(value: float | None) -> str:

@@ -8,15 +8,19 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from citewell.cli.console import cells, note, one_line, screen_width
+from citewell.cli.console import cells, note, one_line, page_width, plain, screen_width
+from citewell.cli.excerpts import quote_lines
 from citewell.engine import Citewell
 from citewell.errors import CitewellError, Interrupted
 from citewell.runs.events import DecisionMade, RunEvent, RunResumed, SentenceRetracted, SentenceShown, StageEntered
 from citewell.runs.run import RunResult
 from citewell.runs.timeline import STAGE_TITLES
 from citewell.store.port import SyncProgress
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 # A run's progress as lines for a person: rendered from its log and nothing else.
 
@@ -68,11 +72,70 @@ def progress_line(event: RunEvent) -> str | None:
         case SentenceShown(text=text):
             return f"  > {text}"
         case SentenceRetracted(indexes=indexes, reason=reason):
-            return f"  taken back: sentence {', '.join(str(index + 1) for index in indexes)} ({reason})"
+            return f"  removed: sentence {', '.join(str(index + 1) for index in indexes)} ({reason})"
         case RunResumed():
             return f"resumed {event.run_id}"
         case _:
             return None
+
+
+# An answer while it is written: its sentences as they are bound, and under them what is being done.
+#
+# The region is repainted as sentences come or are removed, shows their last lines where the screen is too low for
+# all, and is gone when the answer itself is printed. Nothing but a terminal is given it.
+
+
+_ROOM = 3  # lines of the screen that are left for the prompt and the progress
+
+
+class LiveAnswer:
+    """A run on a terminal."""
+
+    def __init__(self) -> None:
+        # Not imported above: only a conversation on a terminal needs it.
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(highlight=False)
+        self._live = Live(
+            console=self._console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+        )
+        self._standing: dict[int, str] = {}
+        self._removed: set[int] = set()
+        self._doing = ""
+
+    def show_event(self, event: RunEvent) -> None:
+        match event.event:
+            case SentenceShown(index=index, text=text):
+                self._standing[index] = text
+                self._removed.discard(index)
+            case SentenceRetracted(indexes=indexes):
+                self._removed.update(indexes)
+            case _:
+                line = progress_line(event)
+                if line is None:
+                    return
+                self._doing = one_line(line, page_width() - 1)
+        if not self._live.is_started:
+            self._live.start()
+        self._live.update(self._painted(), refresh=True)
+
+    def clear(self) -> None:
+        if self._live.is_started:
+            self._live.stop()
+
+    def _painted(self) -> Text:
+        from rich.text import Text
+
+        width = min(page_width(), self._console.width)
+        lines: list[tuple[str, str]] = []
+        for index in sorted(self._standing):
+            how = "dim strike" if index in self._removed else ""
+            lines += [(plain(line), how) for line in quote_lines(self._standing[index].strip(), width)]
+        shown = Text()
+        for line, how in lines[-max(1, self._console.height - _ROOM) :]:
+            shown.append(f"{line}\n", style=how)
+        return shown.append(self._doing, style="dim")
 
 
 EXIT_CANCELLED = 130
@@ -98,16 +161,17 @@ def execute(
     quiet: bool = False,
     verbose: bool = False,
     after: int = -1,
-    display: RunDisplay | None = None,
 ) -> RunResult:
     """Watch a run this process executes to its end, or leave it resumable when interrupted.
 
-    Progress is one line that gives way to the answer; with `verbose` every line of it stays.
+    A terminal shows the sentences as they are written and one line of progress, which give way to the answer; with
+    `verbose` every line of progress stays.
     """
     # Not asyncio.run: it would wait for a thread that waits for a lock, though the run was told to stop.
     loop = asyncio.new_event_loop()
     try:
-        shown = display or ProgressLine(quiet=quiet, stays=verbose)
+        is_live = sys.stdout.isatty() and sys.stderr.isatty() and not quiet and not verbose
+        shown = LiveAnswer() if is_live else ProgressLine(quiet=quiet, stays=verbose)
         return loop.run_until_complete(_execute(engine, run_id, shown, after))
     finally:
         loop.close()

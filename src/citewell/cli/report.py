@@ -23,12 +23,11 @@ from citewell.reports.model import (
     ResearchRunList,
     read_brief,
 )
-from citewell.reports.render import claims_by_query, marks, place_of
+from citewell.reports.render import claims_by_query, marks, place_of, remark_on
 
 # A report as a person reads it on a terminal: what was found out, each claim with its quote, how it was made.
 
 
-_FLAGS = {"unsupported": "  (not proven by its quote)", "partial": "  (proven in part)"}
 _QUOTE_CHARS = 300
 _LINK_TARGET = re.compile(r"\]\([^()\s]*\)|\[\[[^\]|]*\|")
 _FAMILY_NAMES = {"knowledge": "what you saved", "web": "the web", "academic": "papers", "code": "code"}
@@ -51,7 +50,7 @@ def _print_written(run: ResearchRun, report: ResearchReport) -> None:
         print_text(
             f"{one_line(sentence.text, 2_000)} ",
             style(marks(sentence.citations), "cyan"),
-            style(_FLAGS.get(sentence.verdict, ""), "dim"),
+            style(remark_on(sentence), "yellow"),
         )
     quoted: set[int] = set()
     queries = {one.index: one.query for one in run.plan.sub_queries} if run.plan else {}
@@ -64,7 +63,7 @@ def _print_written(run: ResearchRun, report: ResearchReport) -> None:
         for places, beside in groupby(claims, key=_places):
             _print_claims(list(beside), places, quoted)
     for claim in report.withdrawn:
-        print_text(style(f"- TAKEN BACK ({one_line(claim.reason, 120)}): {one_line(claim.text, 600)}", "red"))
+        print_text(style(f"- Removed ({one_line(claim.reason, 120)}): {one_line(claim.text, 600)}", "red"))
     for found in report.contradictions:
         values = " / ".join(one_line(value, 60) for value in found.values)
         print_text(style(f"Sources disagree: {values}" + (f" (newer: {found.newer})" if found.newer else ""), "yellow"))
@@ -89,12 +88,15 @@ def _print_claims(claims: list[ResearchClaim], places: tuple[tuple[str, str], ..
         print_text(
             f"- {kind}{one_line(claim.text, 2_000)} ",
             style(marks(claim.citations), "cyan"),
-            style(_FLAGS.get(claim.verdict, ""), "dim"),
+            style(remark_on(claim), "yellow"),
         )
         for citation in claim.citations:
-            _print_quote(citation, claim.text, is_known=(citation.n or 0) in quoted)
+            if not claim.words:
+                _print_quote(citation, claim.text, is_known=(citation.n or 0) in quoted)
             quoted.add(citation.n or 0)
             numbers[place_of(citation)][citation.n or 0] = None
+        for words in claim.words:
+            print_text(style(f"«{one_line(words, _QUOTE_CHARS)}»", "dim"), indent=8)
     for (title, where), cited in numbers.items():
         told = " ".join(f"[{n}]" for n in cited)
         print_text(style(f"{told} {one_line(title, 100)}  {one_line(where, 120)}", "dim"), indent=4)

@@ -12,6 +12,7 @@ from citewell.ask import Ask
 from citewell.cli.console import note, one_line, print_json, print_text, style
 from citewell.cli.egress import agreed_to
 from citewell.cli.find import print_brief, print_row
+from citewell.cli.models import offer_judge
 from citewell.cli.options import (
     ask_options,
     engine,
@@ -100,6 +101,8 @@ def research(
         note(f"citewell: saved {key}")
     if explain and not as_json:
         _print_why(result)
+    if not as_json:
+        offer_judge(opened.settings, result)
     return code
 
 

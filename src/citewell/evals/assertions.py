@@ -15,7 +15,7 @@ from typing import Any
 
 from citewell.answer.passages import OUTDATED
 from citewell.check.claim import check_text
-from citewell.check.tokens import Rarity
+from citewell.check.tokens import content_stems
 from citewell.evals.cases import ANSWER_FIELDS, PLANNER_FIELDS, EvalCase, ResearchBriefSpec, asserted
 from citewell.evals.results import ArmName, EvalFailure
 from citewell.reports.model import ResearchCitation, ResearchReport, ResearchRun, RetrievedItem, TextSpan
@@ -312,12 +312,7 @@ def _expect_inspected_keys(case: EvalCase, asked: CaseOutcome, wanted: Sequence[
 
 def _supported_by(statement: str, asked: CaseOutcome) -> tuple[str, ...]:
     """The rows that support a statement, as the verifier reads them."""
-    rarity = Rarity.in_texts(dict.fromkeys(row.text for row in asked.all_rows))
-    return tuple(
-        row.source_key
-        for row in asked.all_rows
-        if check_text(statement, row.text, rarity, row.title).verdict == "supported"
-    )
+    return tuple(row.source_key for row in asked.all_rows if check_text(statement, row.text).verdict == "supported")
 
 
 def _expect_supported(case: EvalCase, asked: CaseOutcome, wanted: Sequence[str]) -> Found:
@@ -489,9 +484,11 @@ def _is_covered(expected: str, report: ResearchReport) -> bool:
     told = [(one.text, one.citations) for one in report.claims]
     told += [(one.text, one.citations) for one in report.summary_sentences]
     texts = [" ".join((text, *(one.quote for one in citations))) for text, citations in told]
-    rarity = Rarity.in_texts(texts)
+    words = content_stems(expected)
     return any(
-        wanted in folded_text(text) or check_text(expected, text, rarity).verdict == "supported" for text in texts
+        wanted in folded_text(text)
+        or (words <= content_stems(text) and check_text(expected, text).verdict != "contradicted")
+        for text in texts
     )
 
 

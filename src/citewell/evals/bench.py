@@ -684,3 +684,5 @@ class JudgeReport:
     auroc: VerifierAuroc
     called: dict[str, dict[str, int]]
     pairs_per_second: float
+    # The share of claims it is right about: a supported one is found, another is not.
+    right: float

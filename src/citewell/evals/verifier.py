@@ -2,25 +2,33 @@
 
 A file has one JSON object a line: `{"claim": …, "evidence": …, "label": "supported" | "unsupported" | "refuted"}`,
 and a `title` where the evidence has one; other keys are ignored. A claim is caught where its verdict is any but
-`supported`. How rare a word is, is counted over the evidence of the whole file, as a run counts it over its sources.
+`supported`.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from citewell.check.claim import ClaimCheck, check_text
-from citewell.check.tokens import Rarity
+from citewell.check.claim import ClaimCheck, check_text, objection
+from citewell.check.judge import (
+    CONTRADICTS_AT,
+    ENTAILS_AT,
+    JudgedPassage,
+    JudgedSentence,
+    judge_request,
+    pair_of,
+    verdicts_in,
+)
 from citewell.check.verdict import Verdict
-from citewell.check.verify import texts_as_pair
-from citewell.errors import BadInput, NotFound
+from citewell.errors import BadInput, NotFound, Unavailable
 from citewell.evals.bench import JudgeReport, VerifierAuroc, VerifierReport, auroc
 from citewell.models.entailment import Entailment, Entails
+from citewell.models.messages import ChatFailed, ChatModel
 
 Label = Literal["supported", "unsupported", "refuted"]
 LABELS: tuple[Label, ...] = ("supported", "unsupported", "refuted")
@@ -29,6 +37,10 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _JUDGED_AT_ONCE = 64
 MAX_LINE_BYTES = 32_000_000
 MAX_PAIRS = 1_000_000
+# Claims of 55 kinds of falsehood and as many true ones, in other words; the half that no rule was written with.
+SHIPPED_CLAIMS = Path(__file__).with_name("claims.jsonl")
+_ASKED_AT_ONCE = 10
+_ASKED_SECONDS = 120.0
 _FORM = 'Each line is {"claim": "…", "evidence": "…", "label": "supported|unsupported|refuted"}.'
 
 
@@ -38,6 +50,7 @@ class LabelledPair:
     evidence: str
     label: Label
     title: str = ""
+    half: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +69,8 @@ class CheckedPair:
         return self.pair.label == "supported"
 
 
-def read_pairs(path: Path) -> list[LabelledPair]:
-    """The pairs of a file; what is not as it should be is refused by the number of its line."""
+def read_pairs(path: Path, half: str = "") -> list[LabelledPair]:
+    """The pairs of a file, or of a half of it; what is not as it should be is refused by the number of its line."""
     if not path.exists():
         raise NotFound(f"There is no file {path}.", fix="Name a file of labelled pairs, one JSON object a line.")
     if path.is_dir():
@@ -69,7 +82,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
         raise BadInput(f"{path} cannot be read: {error.strerror}.", fix="Check its permissions.") from None
     if not pairs:
         raise BadInput(f"{path.name} holds no pairs.", fix=_FORM)
-    return pairs
+    return [one for one in pairs if not half or one.half == half]
 
 
 def _lines(file: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -93,7 +106,8 @@ def _pair(line: bytes, place: str) -> LabelledPair:
             raise BadInput(f"{place} has no text under '{name}'.", fix=_FORM)
     title = entry.get("title")
     label = _label(entry.get("label"), place)
-    return LabelledPair(entry["claim"], entry["evidence"], label, title if isinstance(title, str) else "")
+    half = str(entry.get("half", ""))
+    return LabelledPair(entry["claim"], entry["evidence"], label, title if isinstance(title, str) else "", half)
 
 
 def _label(given: object, place: str) -> Label:
@@ -105,17 +119,28 @@ def _label(given: object, place: str) -> Label:
 
 def check_pairs(pairs: Sequence[LabelledPair], judge: Entailment | None = None) -> list[CheckedPair]:
     """Every pair with its verdict, as a run would give it."""
-    rarity = Rarity.in_texts(dict.fromkeys(pair.evidence for pair in pairs))
-    scores = judge_pairs(judge, pairs) if judge is not None else [None] * len(pairs)
-    return [
-        CheckedPair(pair, check_text(pair.claim, pair.evidence, rarity, pair.title, score))
-        for pair, score in zip(pairs, scores, strict=True)
-    ]
+    checked = [CheckedPair(pair, check_text(pair.claim, pair.evidence)) for pair in pairs]
+    if judge is None:
+        return checked
+    scores = judge_pairs(judge, pairs)
+    return [replace(one, check=_with_judge(one, score)) for one, score in zip(checked, scores, strict=True)]
+
+
+def _with_judge(one: CheckedPair, score: Entails) -> ClaimCheck:
+    """What a judge adds where the wording decides nothing; a number that nothing says is objected to all the same."""
+    if one.check.verdict != "unsupported":
+        return one.check
+    verdict: Verdict = "unsupported"
+    if score.entails >= ENTAILS_AT and not objection(one.pair.claim, f"{one.pair.title}\n{one.pair.evidence}"):
+        verdict = "supported"
+    elif score.contradicts >= CONTRADICTS_AT:
+        verdict = "contradicted"
+    return replace(one.check, verdict=verdict, support=round(score.entails, 4))
 
 
 def judge_pairs(judge: Entailment, pairs: Sequence[LabelledPair]) -> list[Entails]:
     """What a judge says of every pair, given and rounded as in a run."""
-    asked = [texts_as_pair(pair.claim, [pair.title, pair.evidence]) for pair in pairs]
+    asked = [pair_of(pair.claim, [pair.title, pair.evidence]) for pair in pairs]
     found = [
         score for at in range(0, len(asked), _JUDGED_AT_ONCE) for score in judge.judge(asked[at : at + _JUDGED_AT_ONCE])
     ]
@@ -183,13 +208,56 @@ def measure_judge(judge: Entailment, pairs: Sequence[LabelledPair]) -> JudgeRepo
     scores = judge_pairs(judge, pairs)
     seconds = time.perf_counter() - began
     of = {label: [score for pair, score in zip(pairs, scores, strict=True) if pair.label == label] for label in LABELS}
+    called: dict[str, dict[str, int]] = {label: _judged_as(of[label]) for label in LABELS}
     return JudgeReport(
         judge=judge.name,
         n=len(pairs),
         auroc=VerifierAuroc(_refuted(of), _unsupported(of)),
-        called={label: _judged_as(of[label]) for label in LABELS},
+        called=called,
         pairs_per_second=round(len(pairs) / seconds, 1) if seconds > 0 else 0.0,
+        right=_right(called),
     )
+
+
+async def measure_chat_judge(
+    chat: ChatModel, model: str, pairs: Sequence[LabelledPair], on_done: Callable[[int], None] = lambda _: None
+) -> JudgeReport:
+    """What a chat model makes of labelled pairs, asked as it is in a run; a verdict without exact words is void."""
+    called: dict[str, dict[str, int]] = {label: dict.fromkeys((*_MEANINGS, "void"), 0) for label in LABELS}
+    began = time.perf_counter()
+    for start in range(0, len(pairs), _ASKED_AT_ONCE):
+        some = pairs[start : start + _ASKED_AT_ONCE]
+        asked = [
+            JudgedSentence(n, one.claim, (JudgedPassage(f"{n}.1", one.title, "", one.evidence),))
+            for n, one in enumerate(some, start=1)
+        ]
+        try:
+            reply = await chat.chat(judge_request("", asked, model, _ASKED_SECONDS), None)
+        except ChatFailed as failed:
+            raise Unavailable(failed.message, fix=failed.fix) from None
+        told = verdicts_in(reply.text)
+        for n, one in enumerate(some, start=1):
+            called[one.label][_meaning(told.get(n), one.evidence)] += 1
+        on_done(start + len(some))
+    seconds = time.perf_counter() - began
+    rate = round(len(pairs) / seconds, 1) if seconds > 0 else 0.0
+    return JudgeReport(model, len(pairs), VerifierAuroc(None, None), called, rate, _right(called))
+
+
+def _meaning(told: tuple[str, str] | None, evidence: str) -> str:
+    if told is None:
+        return "void"
+    verdict, words = told
+    is_there = bool(words.strip()) and " ".join(words.split()) in " ".join(evidence.split())
+    meaning = {"says": "entails", "partly": "neutral", "not": "neutral", "contrary": "contradicts"}.get(verdict, "void")
+    return meaning if is_there or verdict == "not" else "void"
+
+
+def _right(called: Mapping[str, Mapping[str, int]]) -> float:
+    """How often it is right: a supported claim is found, another is not."""
+    right = called["supported"]["entails"]
+    right += sum(n for label in ("unsupported", "refuted") for name, n in called[label].items() if name != "entails")
+    return round(right / max(1, sum(sum(counts.values()) for counts in called.values())), 4)
 
 
 def _refuted(of: dict[Label, list[Entails]]) -> float | None:

@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import docx
 
+from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, unfenced
 from citewell.check.verdict import CheckedSentence, Citation
 from citewell.runs.run import RunResult
-from citewell.text.blocks import answer_blocks, cells_of, is_row
-from citewell.text.untrusted import one_line, web_address
+from citewell.text.blocks import cells_of
+from citewell.text.untrusted import one_line, shown, web_address
 from citewell.web.facts import PaperFacts
 
 ExportForm = Literal["md", "bibtex", "ris", "docx", "pdf"]
@@ -206,18 +207,13 @@ def to_word(run: Exportable) -> bytes:
     properties.author = "Citewell"
     properties.created = properties.modified = datetime.fromisoformat(run.asked_at.replace("Z", "+00:00"))
     document.add_heading(one_line(result.question), level=1)
-    for block in answer_blocks(result.sentences):
-        sentence = block[0]
-        if is_row(sentence.text):
-            _add_table(document, block)
-            continue
-        if sentence.kind == "heading":
-            document.add_heading(one_line(sentence.text), level=2)
-            continue
-        paragraph = document.add_paragraph(one_line(sentence.text))
-        paragraph.add_run("".join(f" [{n}]" for n in sentence.citations)).bold = True
-        if sentence.verdict == "unsupported":
-            paragraph.add_run(" (not supported by its source)").italic = True
+    for block in blocks_of(result.sentences):
+        if block.kind == "table":
+            _add_table(document, block.sentences)
+        elif block.kind == "heading":
+            document.add_heading(one_line(block.sentences[0].text), level=2)
+        else:
+            _add_text(document, block)
     if not result.sentences:
         document.add_paragraph("No answer was given.")
     if result.citations:
@@ -227,10 +223,29 @@ def to_word(run: Exportable) -> bytes:
         place = web_address(citation.url) or one_line(citation.note_path or "")
         document.add_paragraph(f"[{citation.n}] {one_line(citation.title)}{page}" + (f" · {place}" if place else ""))
         document.add_paragraph(one_line(citation.quote), style="Quote")
+    if result.provenance:
+        document.add_paragraph(one_line(result.provenance))
     document.add_paragraph(f"Made with Citewell {result.tool_version}, {run.asked_at}.")
     content = io.BytesIO()
     document.save(content)
     return content.getvalue()
+
+
+def _add_text(document: Any, block: Block) -> None:
+    """A paragraph or an item, its sentences with their marks, and the code they lead into."""
+    paragraph = document.add_paragraph(style="List Bullet" if block.kind == "item" else None)
+    for number, one in enumerate(block.sentences):
+        said, code = said_and_code(one.text)
+        run = paragraph.add_run(f"{' ' if number else ''}{one_line(said)}")
+        run.font.strike = one.verdict == "contradicted"
+        paragraph.add_run("".join(f" [{n}]" for n in one.citations)).bold = True
+        if remark := remark_on(one):
+            paragraph.add_run(f" {remark}").italic = True
+        if code and one.verdict != "contradicted":
+            block_of_code = document.add_paragraph().add_run(shown(unfenced(code)))
+            block_of_code.font.name = "Courier New"
+            if one is not block.sentences[-1]:
+                paragraph = document.add_paragraph()
 
 
 def _add_table(document: Any, rows: Sequence[CheckedSentence]) -> None:
@@ -243,5 +258,5 @@ def _add_table(document: Any, rows: Sequence[CheckedSentence]) -> None:
             cell.text = one_line(text)
         beside = cells[-1].paragraphs[0]
         beside.add_run("".join(f" [{n}]" for n in row.citations)).bold = True
-        if row.verdict in ("unsupported", "contradicted"):
-            beside.add_run(" (not supported by its source)").italic = True
+        if remark := remark_on(row):
+            beside.add_run(f" {remark}").italic = True

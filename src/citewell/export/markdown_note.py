@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence, Set
 
-from citewell.check.verdict import CheckedSentence, Citation
+from citewell.check.layout import answer_markdown
+from citewell.check.verdict import Citation
 from citewell.export.formats import Exportable, ExportedFile
-from citewell.text.blocks import answer_blocks, cells_of, is_row, row_of, rule_under, with_note
-from citewell.text.untrusted import code, escape, wikilink
+from citewell.text.untrusted import code, escape, markdown, wikilink
 
 
 def to_markdown(run: Exportable) -> str:
@@ -43,8 +43,10 @@ def _parts(run: Exportable) -> list[str]:
     retracted = {one.citation.source_key for one in run.documents if one.paper is not None and one.paper.is_retracted}
     parts = [
         f"# {escape(result.question)}",
-        "\n\n".join(_answer(run)) or "No answer was given.",
+        answer_markdown(result.sentences, markdown) or "No answer was given.",
     ]
+    if result.provenance:
+        parts.append(f"*{escape(result.provenance)}*")
     if result.contradictions:
         lines = [f"- {escape(one.about)}: {escape(' / '.join(one.values))}" for one in result.contradictions]
         parts.append("## Sources disagree\n\n" + "\n".join(lines))
@@ -72,31 +74,6 @@ def _yaml(fields: dict[str, object]) -> str:
     """Front matter; a JSON string is YAML too, whatever stands in it."""
     lines = [f"{name}: {json.dumps(value, ensure_ascii=True)}" for name, value in fields.items()]
     return "---\n" + "\n".join(lines) + "\n---"
-
-
-def _answer(run: Exportable) -> list[str]:
-    parts: list[str] = []
-    for block in answer_blocks(run.result.sentences):
-        sentence = block[0]
-        if is_row(sentence.text):
-            parts.append("\n".join(_table_line(row) for row in block))
-            continue
-        if sentence.kind == "heading":
-            parts.append(f"## {escape(sentence.text)}")
-            continue
-        marks = "".join(f" \\[{n}\\]" for n in sentence.citations)
-        flag = " *(not supported by its source)*" if sentence.verdict == "unsupported" else ""
-        parts.append(f"{escape(sentence.text)}{marks}{flag}")
-    return parts
-
-
-def _table_line(row: CheckedSentence) -> str:
-    cells = row_of(tuple(escape(cell) for cell in cells_of(row.text)))
-    if row.kind == "heading":
-        return f"{cells}\n{rule_under(row.text)}"
-    marks = " ".join(f"\\[{n}\\]" for n in row.citations)
-    flag = " *(not supported by its source)*" if row.verdict in ("unsupported", "contradicted") else ""
-    return with_note(cells, f"{marks}{flag}")
 
 
 def _source(citation: Citation, retracted: Set[str]) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from html import escape
 
+from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, unfenced
 from citewell.check.verdict import CheckedSentence, Citation
 from citewell.export.formats import Exportable
-from citewell.text.blocks import answer_blocks, cells_of, is_row
+from citewell.text.blocks import cells_of
 from citewell.text.untrusted import one_line, shown, web_address
 
 _STYLE = (
@@ -34,42 +34,53 @@ def share_page(run: Exportable) -> str:
     """The page as HTML."""
     result = run.result
     question = escape(one_line(result.question))
-    answer = "\n".join(_block(block) for block in answer_blocks(result.sentences)) or "<p>No answer was given.</p>"
+    answer = "\n".join(_block(block) for block in blocks_of(result.sentences)) or "<p>No answer was given.</p>"
     sources = "\n".join(_source(citation) for citation in result.citations)
     if sources:
         sources = f"<h2>Sources</h2>\n{sources}\n"
-    by = "quoted word for word" if result.tool == "extractive" else f"written by {escape(one_line(result.model))}"
+    by = escape(one_line(result.provenance)) or f"Written by {escape(one_line(result.model))}."
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">'
         f"<title>{question}</title><style>{_STYLE}</style></head>\n<body>\n<main>\n<h1>{question}</h1>\n{answer}\n"
-        f"{sources}</main>\n<footer><p>{escape(run.asked_at[:10])}, {by}, every sentence checked against its source. "
+        f"{sources}</main>\n<footer><p>{escape(run.asked_at[:10])}. {by} "
         "Made with Citewell.</p></footer>\n</body></html>\n"
     )
 
 
-def _block(block: Sequence[CheckedSentence]) -> str:
-    if not is_row(block[0].text):
-        return _sentence(block[0])
-    return "<table>\n" + "\n".join(_table_row(row) for row in block) + "\n</table>"
+def _block(block: Block) -> str:
+    if block.kind == "table":
+        return "<table>\n" + "\n".join(_table_row(row) for row in block.sentences) + "\n</table>"
+    if block.kind == "heading":
+        return f"<h2>{escape(one_line(block.sentences[0].text))}</h2>"
+    inside = " ".join(_sentence(one) for one in block.sentences)
+    if block.kind == "paragraph":
+        return f"<p>{inside}</p>"
+    number = block.marker.strip().rstrip(".)")
+    value = f' value="{number}"' if number.isdigit() else ""
+    return f"<{'ol' if value else 'ul'}><li{value}>{inside}</li></{'ol' if value else 'ul'}>"
 
 
 def _table_row(row: CheckedSentence) -> str:
     cells = [escape(one_line(cell)) for cell in cells_of(row.text)]
     if row.kind == "heading":
         return f"<tr>{''.join(f'<th>{cell}</th>' for cell in cells)}</tr>"
-    flag = " <small>(not supported by its source)</small>" if row.verdict in ("unsupported", "contradicted") else ""
-    cells[-1] += "".join(f"<sup>[{n}]</sup>" for n in row.citations) + flag
+    cells[-1] += _marks(row)
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def _sentence(sentence: CheckedSentence) -> str:
-    text = escape(one_line(sentence.text))
-    if sentence.kind == "heading":
-        return f"<h2>{text}</h2>"
-    marks = "".join(f"<sup>[{n}]</sup>" for n in sentence.citations)
-    flag = " <small>(not supported by its source)</small>" if sentence.verdict == "unsupported" else ""
-    return f"<p>{text}{marks}{flag}</p>"
+def _sentence(one: CheckedSentence) -> str:
+    said, code = said_and_code(one.text)
+    text = escape(one_line(said))
+    if one.verdict == "contradicted":
+        return f"<s>{text}</s>{_marks(one)}"
+    return f"{text}{_marks(one)}" + (f"<pre>{escape(shown(unfenced(code)))}</pre>" if code else "")
+
+
+def _marks(one: CheckedSentence) -> str:
+    remark = remark_on(one)
+    marks = "".join(f"<sup>[{n}]</sup>" for n in one.citations)
+    return marks + (f" <small>{escape(remark)}</small>" if remark else "")
 
 
 def _source(citation: Citation) -> str:

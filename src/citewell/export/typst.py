@@ -16,11 +16,12 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 
+from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, unfenced
 from citewell.check.verdict import CheckedSentence
 from citewell.errors import Unavailable
 from citewell.export.formats import Exportable
-from citewell.text.blocks import answer_blocks, cells_of, is_row
-from citewell.text.untrusted import one_line, web_address
+from citewell.text.blocks import cells_of
+from citewell.text.untrusted import one_line, shown, web_address
 
 # More different signs without a glyph than these: a script is missing, not an ornament.
 _MOST_UNSHOWN = 24
@@ -29,7 +30,6 @@ _ESCAPED = re.compile(r"\\u\{([0-9a-f]+)\}|\\(.)")
 # What joins signs to one, or chooses a form of the one before.
 _JOINERS = "\u200c\u200d\ufe00-\ufe0f"
 _ITEM = re.compile(r"[-*•]\s+")
-_UNPROVEN = "(not supported by its source)"
 
 
 @cache
@@ -107,16 +107,13 @@ def _with_codes(document: Any, unshown: Sequence[str]) -> Any:
 def _parts(run: Exportable) -> list[dict[str, Any]]:
     result = run.result
     parts: list[dict[str, Any]] = []
-    for block in answer_blocks(result.sentences):
-        sentence = block[0]
-        if is_row(sentence.text):
-            parts.append(_table(block))
-        elif sentence.kind == "heading":
-            parts.append(_part("heading", sentence.text))
+    for block in blocks_of(result.sentences):
+        if block.kind == "table":
+            parts.append(_table(block.sentences))
+        elif block.kind == "heading":
+            parts.append(_part("heading", block.sentences[0].text))
         else:
-            item = _ITEM.match(sentence.text)
-            text = sentence.text[item.end() :] if item else sentence.text
-            parts.append(_part("item" if item else "paragraph", text, sentence))
+            parts += _text(block)
     if not result.sentences:
         parts.append(_part("paragraph", "No answer was given."))
     if result.contradictions:
@@ -129,14 +126,29 @@ def _parts(run: Exportable) -> list[dict[str, Any]]:
         place = web_address(citation.url) or one_line(citation.note_path or "")
         parts.append(_part("paragraph", f"[{citation.n}] {citation.title}{page}" + (f" · {place}" if place else "")))
         parts.append(_part("quote", citation.quote))
+    if result.provenance:
+        parts.append(_part("small", result.provenance))
     parts.append(_part("small", f"Made with Citewell {result.tool_version}, {run.asked_at}."))
     return parts
 
 
+def _text(block: Block) -> list[dict[str, Any]]:
+    """A paragraph or an item, a part for each of its sentences, and the code they lead into."""
+    parts: list[dict[str, Any]] = []
+    for one in block.sentences:
+        said, code = said_and_code(one.text)
+        kind = "item" if block.kind == "item" and one is block.sentences[0] else "paragraph"
+        item = _ITEM.match(said)
+        if said or one.citations:
+            parts.append(_part("item" if item else kind, said[item.end() :] if item else said, one))
+        if code and one.verdict != "contradicted":
+            parts.append({"kind": "code", "text": shown(unfenced(code)), "marks": "", "note": ""})
+    return parts
+
+
 def _part(kind: str, text: str, sentence: CheckedSentence | None = None) -> dict[str, Any]:
-    is_unproven = sentence is not None and sentence.verdict in ("unsupported", "contradicted")
     marks = " ".join(f"[{n}]" for n in sentence.citations) if sentence else ""
-    return {"kind": kind, "text": one_line(text), "marks": marks, "note": _UNPROVEN if is_unproven else ""}
+    return {"kind": kind, "text": one_line(text), "marks": marks, "note": remark_on(sentence) if sentence else ""}
 
 
 def _table(rows: Sequence[CheckedSentence]) -> dict[str, Any]:

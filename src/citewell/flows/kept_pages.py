@@ -289,7 +289,7 @@ class WebAccess:
         """What a run would send, before it does: its first queries, to whom, and at most how much more."""
         use, models = request.web, request.models
         asked = tuple(
-            dict.fromkeys(filter(None, (models.planner, models.writer if models.writes else "", models.reviewer)))
+            dict.fromkeys(filter(None, (models.planner, models.writer if models.writes else "", models.judge)))
         )
         note = request.note
         if use is None or not use.providers or (note is not None and not note.web_queries):

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citewell.answer import prompt
-from citewell.answer.quote import direct_evidence, estimate
+from citewell.answer.evidence import PreparedSynthesis
+from citewell.answer.prompt import rules
+from citewell.answer.quote import estimate
 from citewell.flows.judge import judge, merge_expansion, merge_inspection, merge_retry
 from citewell.flows.outside import Outside
 from citewell.flows.state import (
@@ -29,7 +30,7 @@ from citewell.flows.state import (
     some,
     why_not,
 )
-from citewell.flows.write import answer
+from citewell.flows.write import IN_SECTIONS, answer, packed
 from citewell.models.messages import Usage
 from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, JudgeResult
@@ -82,7 +83,7 @@ def estimate_cost(run: Run, *others: MayAsk) -> None:
     use = run.request.models
     if use.writes or use.planner or others:
         planned = MayAsk(2 if use.planner else 0, Usage(1_000, planner.MAX_OUTPUT_TOKENS), use.planner_price)
-        note_cost(run, (planned, *may_write(run, use.max_output_tokens, prompt.MAX_OUTPUT_TOKENS), *others))
+        note_cost(run, (planned, *may_write(run, use.max_output_tokens), *others))
 
 
 def first_plan(run: Run) -> QueryPlan:
@@ -258,10 +259,17 @@ async def verdict_on(
         said = run.io(Outside.judge_evidence, own, pack, retries, expansions, tuple(tried))
         if verdict := await or_none(run, said, "judge_coverage", "component_failed"):
             return verdict
-    evidence = found.read(*direct_evidence(pack).given)
+    evidence = found.read(_packed_to_answer(run, pack), pack.query_plan)
     likely = estimate(evidence, await likeness_of(run, found, evidence))
     run.enter(stage)
     return judge(pack, likely, retries_left=retries, expansions_left=expansions, tried=tried)
+
+
+def _packed_to_answer(run: Run, pack: ResearchPack) -> PreparedSynthesis:
+    """The evidence as an answer is made from it: what is judged is what is answered from, and taken apart once."""
+    request = run.request
+    taken = len(rules(in_sections=request.profile in IN_SECTIONS)) if request.models.writes else 0
+    return packed(run, pack, request.max_evidence_chars, taken)
 
 
 async def judged(run: Run, found: Findings, *, may_go_on: bool) -> JudgeResult:

@@ -15,23 +15,36 @@ from typing import NoReturn
 from citewell.answer.draft import read_answer
 from citewell.answer.evidence import PreparedSynthesis, merge_packs, merge_prepared
 from citewell.answer.passages import injections_in
+from citewell.answer.prompt import faults_of, repair_request
 from citewell.check.tokens import content_stems
 from citewell.check.verdict import Draft, Verification
 from citewell.check.verify import verify
 from citewell.flows.gather import LEAST_BYTES, Result, Sources, gather, note_round
 from citewell.flows.judge import merged, why_left_out
 from citewell.flows.outside import Outside
-from citewell.flows.state import Findings, MayAsk, ask, fitted, note_asked, note_cost, or_none, retrieve, some
+from citewell.flows.state import (
+    Findings,
+    MayAsk,
+    ask,
+    fitted,
+    note_asked,
+    note_cost,
+    or_none,
+    read_widely,
+    retrieve,
+    some,
+)
 from citewell.flows.write import (
     DAY_LIMIT,
     UNAVAILABLE,
     at_ceiling,
+    judge_draft,
     keep_texts,
     may_be_asked,
     packed_each,
     seconds_to_write,
 )
-from citewell.models.messages import Usage, estimate_tokens
+from citewell.models.messages import ChatRequest, Usage, estimate_tokens
 from citewell.notes.findings import (
     MOST_FINDINGS,
     TOPICS_TOKENS,
@@ -66,6 +79,7 @@ from citewell.readers.written_sections import HEADING
 from citewell.runs.journal import Abandoned, Failed, Run
 from citewell.runs.run import Failure, Stage, StopReason
 from citewell.search.conversation import prompt_of
+from citewell.search.inspect import PROMPT_CHARS
 from citewell.search.pack import ResearchPack
 from citewell.search.plan import plan_question
 from citewell.search.query import QueryPlan
@@ -80,7 +94,7 @@ _TOPICS_TRIES = 2
 _TOPIC_SECONDS = 60.0
 # What goes with a note or its evidence: the rules, and the topics of it.
 _RULE_TOKENS = 1_500
-_SILENT, _UNPROVEN = "nothing speaks of it", "nothing written of it is proven"
+_SILENT, _UNPROVEN = "nothing speaks of it", "what was written of it could not be confirmed"
 # How much of a topic the title and snippet of a result must have to be offered unread.
 _OWN = 0.6
 
@@ -121,6 +135,8 @@ class _Note:
             found.web = self.web.report
         # Whether a model is done without from here on.
         self._no_model = not run.request.models.writes
+        # Sentences of a model that are left out, since nothing confirms them.
+        self.unconfirmed = 0
 
     async def run_through(self) -> None:
         self.note = await self._read()
@@ -152,6 +168,8 @@ class _Note:
             MayAsk(1, Usage(note, TOPICS_TOKENS), use.writer_price),
             MayAsk(_TOPICS_TRIES - 1, Usage(note + TOPICS_TOKENS, TOPICS_TOKENS), use.writer_price),
             MayAsk(MAX_TOPICS if is_deep else 1, written, use.writer_price),
+            MayAsk(0 if is_deep else 1, written, use.writer_price),
+            MayAsk((1 if is_deep else 2) if use.judge else 0, written, use.judge_price),
         ]
         note_cost(self.run, calls)
 
@@ -237,6 +255,8 @@ class _Note:
             elif not topic.pack.evidence:
                 unread = topic.topic in offers
                 self._skip(topic, "nothing was found but pages that were not read" if unread else "nothing was found")
+        if self._model_writes:
+            await run.all(*(self._read_widely(topic) for topic in self._live if topic.pack is not None))
         run.enter("prepare_synthesis")
         live = [(topic, topic.pack) for topic in self._live if topic.pack is not None]
         parts = packed_each(run, [pack for _, pack in live], 2_000, is_shared=self._writes_once)
@@ -252,12 +272,20 @@ class _Note:
         except Failed as failed:
             self._lose(topic, "retrieve", failed)
             return
-        rows = tuple(row for row in pack.evidence if row.source_key != self.note.source_key)[:NOTES_A_TOPIC]
+        others = [row for row in pack.evidence if row.source_key != self.note.source_key]
+        near = list(dict.fromkeys(row.source_key for row in others))[:NOTES_A_TOPIC]
+        rows = tuple(row for row in others if row.source_key in near)
         topic.pack = replace(pack, evidence=rows, exact_tag_evidence=())
         self.found.saw(*(row.source_key for row in rows))
         # Where the web is asked too, it may have what the corpus lacks.
         if not rows and not topic.asked:
             self._skip(topic, "nothing was found")
+
+    async def _read_widely(self, topic: TopicProgress) -> None:
+        """More of a topic's documents, as far as there is room for it in a prompt."""
+        assert topic.pack is not None
+        room = self.run.request.max_evidence_chars // (len(self._live) if self._writes_once else 1)
+        topic.pack = await read_widely(self.run, topic.pack, room - PROMPT_CHARS // 2)
 
     # Writing
 
@@ -271,47 +299,83 @@ class _Note:
         return self._model_writes and self.task.depth == "shallow"
 
     async def _write(self) -> None:
-        """What is said of each topic, every sentence verified; where no model writes, passages are quoted."""
-        run, title, most = self.run, self.note.title, 4 * self.run.budget.citations
+        """What is said of each topic, every sentence checked; where no model writes, passages are quoted."""
+        run, title = self.run, self.note.title
         self.findings: list[tuple[NoteTopic, Verification, Draft]] = []
         live = [(topic, topic.prepared) for topic in self._live if topic.prepared is not None]
+        prepared = merge_prepared(title, [part for _, part in live])
         if live and self._writes_once:
-            prepared = merge_prepared(title, [part for _, part in live])
-            draft = await self._drafted([topic for topic, _ in live], prepared, 2)
-            if draft is not None:
-                run.enter("verify")
-                is_empty = draft.refused or not draft.sentences
-                checked = None if is_empty else verify(title, draft, prepared, live[0][0].plan, most)
-                if checked is None or not held(checked):
+            written = await self._drafted([topic for topic, _ in live], prepared, 2)
+            if written is not None:
+                checked, draft = await self._held_best(written, prepared, live[0][0].plan)
+                parts = by_topic(checked, [one.topic for one in self.topics]) if checked else []
+                for named, of_topic in parts:
+                    self._keep(named, of_topic, draft)
+                if not self.findings:
                     self._note_skipped(title, _SILENT if checked is None else _UNPROVEN)
-                else:
-                    parts = by_topic(checked, [one.topic for one in self.topics])
-                    self.findings = [(topic, part, draft) for topic, part in parts]
                 return
-        await run.all(*(self._write_topic(topic, prepared) for topic, prepared in live))
+        await run.all(*(self._write_topic(topic, part) for topic, part in live))
+        drafts = [(topic, topic.draft) for topic, _ in live if topic.draft is not None and not topic.skipped]
+        # All that was written goes to a judge at once.
+        said = tuple(one for _, draft in drafts if draft.written_by == "model" for one in draft.sentences)
+        await judge_draft(run, self.found, Draft(said, refused=False, written_by="model"), prepared)
         run.enter("verify")
-        for topic, prepared in live:
-            if topic.draft is None or topic.skipped:
-                continue
-            checked = verify(topic.query, topic.draft, prepared, topic.plan, most)
-            if held(checked):
-                self.findings.append((topic.topic, checked, topic.draft))
-            else:
+        for topic, draft in drafts:
+            part = topic.prepared if draft.written_by == "extractive" and topic.prepared is not None else prepared
+            checked = self._checked(topic.query, draft, part, topic.plan)
+            if not self._keep(topic.topic, checked, draft):
                 self._skip(topic, _UNPROVEN)
+
+    def _checked(self, query: str, draft: Draft, prepared: PreparedSynthesis, plan: QueryPlan) -> Verification:
+        most = 4 * self.run.budget.citations
+        return verify(query, draft, prepared, plan, most, judgements=self.found.verdicts)
+
+    def _keep(self, topic: NoteTopic, checked: Verification, draft: Draft) -> bool:
+        """Take up what holds of a topic, and count what could not be confirmed."""
+        kept = held(checked)
+        self.unconfirmed += sum(one.kind == "claim" for one in checked.sentences) - len(kept)
+        if kept:
+            self.findings.append((topic, checked, draft))
+        return bool(kept)
+
+    async def _held_best(
+        self, written: tuple[ChatRequest, str, Draft], prepared: PreparedSynthesis, plan: QueryPlan
+    ) -> tuple[Verification | None, Draft]:
+        """The draft of all topics, judged; once more where a judge or the sources object, and the better of the two."""
+        run, title = self.run, self.note.title
+        request, text, draft = written
+        if draft.refused or not draft.sentences:
+            return None, draft
+        await judge_draft(run, self.found, draft, prepared)
+        run.enter("verify")
+        checked = self._checked(title, draft, prepared, plan)
+        faults = faults_of(draft, checked.sentences)
+        if not faults or not self._model_writes:
+            return checked, draft
+        asked = fitted(run, self.found, repair_request(request, text, faults, seconds_to_write(run)))
+        again = await or_none(run, self._asked(asked, prepared), "synthesize", "repair_failed") if asked else None
+        if again is None or again[2].refused or not again[2].sentences:
+            return checked, draft
+        await judge_draft(run, self.found, again[2], prepared)
+        second = self._checked(title, again[2], prepared, plan)
+        return (second, again[2]) if len(held(second)) >= len(held(checked)) else (checked, draft)
 
     async def _write_topic(self, topic: TopicProgress, prepared: PreparedSynthesis) -> None:
         try:
-            topic.draft = await self._drafted([topic], prepared, 1) if self._model_writes else None
+            written = await self._drafted([topic], prepared, 1) if self._model_writes else None
         except Failed as failed:
             self._lose(topic, "synthesize", failed)
             return
+        topic.draft = written[2] if written is not None else None
         if topic.draft is None:
             self.run.enter("synthesize")
             topic.draft = find_passages(topic.topic, prepared, topic.plan, self.task.depth, self.note)
         if topic.draft.refused or not topic.draft.sentences:
             self._skip(topic, _SILENT)
 
-    async def _drafted(self, topics: Sequence[TopicProgress], prepared: PreparedSynthesis, size: int) -> Draft | None:
+    async def _drafted(
+        self, topics: Sequence[TopicProgress], prepared: PreparedSynthesis, size: int
+    ) -> tuple[ChatRequest, str, Draft] | None:
         """What a model writes; None where it is not waited for, or a ceiling has no room for it. Raises Failed."""
         run, use = self.run, self.run.request.models
         numbered, most = [(one.number, one.topic) for one in topics], size * use.max_output_tokens
@@ -324,9 +388,8 @@ class _Note:
         if request is None:
             at_ceiling(run, self.found)
             return None
-        note_asked(run, request)
         try:
-            reply = await ask(run, self.found, request)
+            return await self._asked(request, prepared)
         except Abandoned:
             run.warn("model_timeout")
             return None
@@ -337,8 +400,17 @@ class _Note:
             if self._writes_once:
                 self._fail("synthesize", failed)
             raise
-        run.enter("synthesize")
-        return read_answer(reply.text, prepared, is_repair=False, is_cut=reply.finish == "length")
+
+    async def _asked(self, request: ChatRequest, prepared: PreparedSynthesis) -> tuple[ChatRequest, str, Draft]:
+        note_asked(self.run, request)
+        reply = await ask(self.run, self.found, request)
+        self.run.enter("synthesize")
+        is_repair = request.purpose == "repair"
+        return (
+            request,
+            reply.text,
+            read_answer(reply.text, prepared, is_repair=is_repair, is_cut=reply.finish == "length"),
+        )
 
     # The section
 
@@ -346,7 +418,9 @@ class _Note:
         """Everything is written and checked: link the sources, and put the section into the note."""
         run, found, task = self.run, self.found, self.task
         offers = self._offered()
-        if not self.findings and not offers:
+        evidence = [one.prepared for one in self.topics if one.prepared is not None]
+        disagreements = disagreements_with(self.note, evidence)
+        if not self.findings and not offers and not disagreements:
             self._end_with_nothing()
         whole = merge_findings(self.findings)
         packs = [one.pack for one in self.topics if one.pack is not None]
@@ -354,7 +428,6 @@ class _Note:
         cited = {citation.source_key for citation in whole.verification.citations}
         apart = frozenset({*cited, *pages, *self.note.linked_keys, self.note.source_key or ""})
         related = related_keys(packs, apart)
-        evidence = [one.prepared for one in self.topics if one.prepared is not None]
         found.pack, found.prepared = merge_packs(packs), merge_prepared(self.note.title, evidence)
         found.draft, found.verification = whole.draft, whole.verification
         found.plan = self.topics[0].plan if self.topics else None
@@ -369,13 +442,14 @@ class _Note:
             lines = compose_section(
                 findings,
                 whole.verification.citations,
-                disagreements_with(self.note, evidence),
+                disagreements,
                 related,
                 {
                     **{one.source_key: one.markdown for one in links},
                     **{page.source_key: _linked(page.title, page.final_url) for page in self.web.pages},
                 },
                 offered={one.topic: one.links for one in offers},
+                unconfirmed=self.unconfirmed,
             )
             if not lines:
                 self._end_with_nothing()
@@ -400,6 +474,7 @@ class _Note:
             dry_run=task.dry_run,
             diff=change.diff,
             backup=change.backup,
+            unconfirmed=self.unconfirmed,
         )
 
     def _note_skipped(self, topic: str, why: str) -> None:

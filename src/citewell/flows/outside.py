@@ -89,7 +89,7 @@ _ASK_STAGES: dict[ChatPurpose, Stage] = {
     "topics": "plan",
     "write": "synthesize",
     "repair": "synthesize",
-    "review": "verify",
+    "judge": "verify",
     "evaluate": "evaluate",
     "triage": "evaluate",
 }
@@ -177,7 +177,7 @@ class Outside:
 
     @step(
         lambda asked: _ASK_STAGES[asked["request"].purpose],
-        lambda asked: "writing" if asked["request"].purpose in ("write", "repair", "review") else "gathering",
+        lambda asked: "writing" if asked["request"].purpose in ("write", "repair", "judge") else "gathering",
     )
     async def ask(self, request: ChatRequest, *, on_text: Callable[[str], None] | None = None) -> ChatReply:
         """One call of a model. Failed with `usage`, `cost_usd` and `attempts` where it gave no usable reply."""

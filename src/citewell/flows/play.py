@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from citewell.answer.draft import SentenceStream, ShownSentence
-from citewell.check.verdict import Draft
+from citewell.check.verdict import UNCHECKED, Draft
 from citewell.flows.local import local
 from citewell.flows.note import note
 from citewell.flows.report import report
@@ -193,9 +193,15 @@ class Display:
         if checked is None or not checked.passed or self._run.failure is not None:
             self._retract("the answer could not be used")
         else:
-            held = {one.text for one in checked.sentences if one.verdict != "contradicted"}
-            fallen = {one.index for one in self._shown if one.text not in held}
-            self._retract("it did not pass the final check", fallen)
+            held = {one.text: one for one in checked.sentences if one.verdict != "contradicted"}
+            removed = {one.text: one.reason for one in checked.sentences if one.verdict == "contradicted"}
+            for one in self._shown:
+                if one.text not in held:
+                    self._retract(removed.get(one.text) or "it did not pass the final check", {one.index})
+                elif held[one.text].check != UNCHECKED:
+                    said = held[one.text]
+                    shown = SentenceShown(one.index, one.text, said.verdict, one.sources, said.check)
+                    self._waiting.append(Entry.of(shown))
         return self.take()
 
     def _feed(self, text: str) -> None:

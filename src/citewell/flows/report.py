@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from citewell.answer import prompt
 from citewell.answer.evidence import (
     Likeness,
     PreparedSynthesis,
@@ -37,6 +36,7 @@ from citewell.flows.state import (
     note_ceiling,
     note_cost,
     or_none,
+    read_widely,
     retrieve,
     some,
 )
@@ -169,7 +169,7 @@ class _Report:
         use = self.run.request.models
         if use.writes:
             # A report is longer than an answer.
-            written = may_write(self.run, 2 * use.max_output_tokens, prompt.MAX_OUTPUT_TOKENS)
+            written = may_write(self.run, 2 * use.max_output_tokens)
             planned = MayAsk(2 if use.planner else 0, Usage(1_000, PLAN_TOKENS), use.planner_price)
             each = Usage(estimate_tokens("x" * MOST_TRIAGE_CHARS), TRIAGE_TOKENS)
             triage = MayAsk(1 if self.task.triage == "hybrid" else 0, each, use.writer_price)
@@ -282,7 +282,10 @@ class _Report:
             if work.sub_query.places:
                 pack = (await run.io(Outside.read_given, query, work.plan, work.sub_query.places)).pack
             else:
-                pack = await retrieve(run, found, query, work.plan, source=self.task.own("retrieval"))
+                own = self.task.own("retrieval")
+                pack = await retrieve(run, found, query, work.plan, source=own)
+                if run.request.models.writes and not own:
+                    pack = await read_widely(run, pack, run.request.max_evidence_chars // len(self.work))
         except Abandoned:
             return
         except Failed as failed:

@@ -17,9 +17,11 @@ from citewell.answer.confidence import windows_to_compare
 from citewell.answer.evidence import Likeness, NearestPassage, PreparedSynthesis, Truncation
 from citewell.answer.prompt import PROMPT_VERSION
 from citewell.answer.score import QuestionEvidence
-from citewell.check.verdict import AnswerStatus, CheckedSentence, Doubt, Draft, Opinion, Verification
+from citewell.check.judge import Judgement
+from citewell.check.layout import answer_markdown, provenance
+from citewell.check.verdict import AnswerStatus, Draft, Verification
+from citewell.flows.judge import merge_inspection
 from citewell.flows.outside import Outside
-from citewell.models.entailment import ClaimPair, Entails
 from citewell.models.messages import ChatReply, ChatRequest, Price, Usage, estimate_prompt, estimate_tokens
 from citewell.reports.brief import ReportRecord
 from citewell.reports.writing import REPORT_PROMPT
@@ -36,9 +38,9 @@ from citewell.runs.run import (
     Spend,
     Stage,
 )
+from citewell.search.inspect import looked_for
 from citewell.search.pack import DroppedCandidate, ResearchPack, RetrievalReport
 from citewell.search.query import QueryPlan
-from citewell.text.blocks import is_row, rule_under, struck, with_note
 from citewell.version import __version__
 from citewell.web.facts import WebReport
 
@@ -61,13 +63,13 @@ class Findings:
     dropped: list[DroppedCandidate] = field(default_factory=list)
     aliases_untried: list[str] = field(default_factory=list)
     judgements: list[JudgeResult] = field(default_factory=list)
+    # Whether a judge could not be reached, or not be waited for: it is not asked again.
+    judge_failed: bool = False
     prepared: PreparedSynthesis | None = None
     draft: Draft | None = None
     verification: Verification | None = None
-    # What a judge said so far, of the first draft and of its repair.
-    scores: dict[ClaimPair, Entails] = field(default_factory=dict)
-    doubts: tuple[Doubt, ...] = ()
-    opinions: tuple[Opinion, ...] = ()
+    # What a judge said so far of sentences, of the first draft and of its repair.
+    verdicts: dict[tuple[str, tuple[str, ...]], Judgement] = field(default_factory=dict)
     # What was done on the web, and what a report has gathered: made when it is asked for.
     web: Callable[[], WebReport] | None = None
     record: Callable[[], ReportRecord] | None = None
@@ -80,7 +82,7 @@ class Findings:
 
     def read(self, prepared: PreparedSynthesis, plan: QueryPlan) -> QuestionEvidence:
         """The evidence as the question concerns it, taken apart once however often it is asked for."""
-        if self.evidence is None or self.evidence.given != (prepared, plan):
+        if self.evidence is None or self.evidence.prepared != prepared or not _asks_the_same(self.evidence.given, plan):
             self.evidence = QuestionEvidence(prepared, plan)
         return self.evidence
 
@@ -101,6 +103,12 @@ class Findings:
         self.candidates = (before + report.before_dedupe, after + report.after_dedupe)
         self.dropped += report.dropped
         self.aliases_untried += [one for one in report.aliases_untried if one not in self.aliases_untried]
+
+
+def _asks_the_same(one: QueryPlan, other: QueryPlan) -> bool:
+    """Whether two plans are of one question; by which variants it is searched for is nothing to what answers it."""
+    asked = ((plan.text_query, plan.terms, plan.concepts, plan.family, plan.only_names) for plan in (one, other))
+    return next(asked) == next(asked)
 
 
 def some(count: int, noun: str) -> str:
@@ -129,6 +137,17 @@ async def or_none(run: Run, call: Awaitable[T], stage: Stage, *warnings: str) ->
     except Failed as failed:
         run.gave_up(stage, failed, *warnings)
         return None
+
+
+async def read_widely(run: Run, pack: ResearchPack, room: int) -> ResearchPack:
+    """A pack whose documents show what of them says most, in so many characters; as it is where that fails."""
+    if not pack.evidence or room <= 0 or run.is_hurried:
+        return pack
+    queries, rows = looked_for(pack)
+    question, request = pack.query_plan.text_query, run.request
+    read = run.io(Outside.inspect, question, queries, rows, room, request.per_document, request.semantic, "")
+    windows = await or_none(run, read, "retrieve", "inspection_failed")
+    return merge_inspection(pack, windows) if windows is not None else pack
 
 
 async def likeness_of(run: Run, found: Findings, evidence: QuestionEvidence) -> Likeness:
@@ -214,15 +233,19 @@ class MayAsk:
     price: Price | None
 
 
-def may_write(run: Run, max_output_tokens: int, reviewer_tokens: int) -> tuple[MayAsk, ...]:
-    """The calls that write an answer from evidence: its draft, the repair and the review."""
+def may_write(run: Run, max_output_tokens: int) -> tuple[MayAsk, ...]:
+    """The calls that write an answer from evidence: its draft, the repair, and the judging of both."""
     use = run.request.models
     evidence = estimate_tokens("x" * run.request.max_evidence_chars)
     repair = Usage(evidence + max_output_tokens, max_output_tokens)
     return (
         MayAsk(int(use.writes), Usage(evidence, max_output_tokens), use.writer_price),
         MayAsk(run.budget.repairs if use.writes else 0, repair, use.writer_price),
-        MayAsk(int(bool(use.reviewer)), Usage(evidence + max_output_tokens, reviewer_tokens), use.reviewer_price),
+        MayAsk(
+            1 + run.budget.repairs if use.judge and use.writes else 0,
+            Usage(evidence // 2 + max_output_tokens, max_output_tokens),
+            use.judge_price,
+        ),
     )
 
 
@@ -287,7 +310,7 @@ def _worst_cost(request: ChatRequest, use: ModelUse) -> float:
 
 def price_of(request: ChatRequest, use: ModelUse) -> Price | None:
     """What the model of a call costs."""
-    prices = {"plan": use.planner_price, "review": use.reviewer_price, "evaluate": use.evaluator_price}
+    prices = {"plan": use.planner_price, "judge": use.judge_price, "evaluate": use.evaluator_price}
     return prices.get(request.purpose, use.writer_price)
 
 
@@ -353,7 +376,10 @@ def result_of(run: Run, found: Findings, tool_version: str = __version__) -> Run
     verification = found.verification
     status = answer_status(run, found)
     by = _answered_by(run, found)
-    shown = verification if verification is not None and status in ("ok", "ok_truncated", "no_evidence") else None
+    is_shown = status in ("ok", "ok_truncated", "no_evidence") or (
+        status == "unavailable" and verification is not None and verification.passed
+    )
+    shown = verification if is_shown else None
     return RunResult(
         run_id=run.run_id,
         status=run_status(run, found),
@@ -361,7 +387,7 @@ def result_of(run: Run, found: Findings, tool_version: str = __version__) -> Run
         profile=run.request.profile,
         answer_status=status,
         answer_warnings=_warnings(run, found, status),
-        answer="\n".join(map(_line, shown.sentences)).strip("\n") if shown else "",
+        answer=answer_markdown(shown.sentences) if shown else "",
         truncation=found.prepared.truncation if found.prepared else Truncation(run.request.max_evidence_chars, 0),
         citations=shown.citations if shown else (),
         sentences=shown.sentences if shown else (),
@@ -378,9 +404,8 @@ def result_of(run: Run, found: Findings, tool_version: str = __version__) -> Run
         flow=flow_of(run, found),
         explored=_explored(run, found),
         failure=run.failure,
-        doubts=found.doubts if shown else (),
-        opinions=found.opinions if shown else (),
         nearest=_nearest(run, found, status),
+        provenance=_provenance(run, by, shown) if shown is not None and status != "no_evidence" else "",
         pack=_pack(run, found),
         web=found.web() if found.web is not None else None,
         report=_report(run, found),
@@ -444,7 +469,7 @@ def _answered_by(run: Run, found: Findings) -> _AnsweredBy:
     own = run.request.components.get("synthesizer", "")
     if own and found.draft is not None:
         return _AnsweredBy("own", own, "synthesizer", "")
-    if not wrote and not was_to:
+    if not wrote and (not was_to or found.draft is not None):
         return _AnsweredBy("citewell", "extractive", "extractive", EXTRACTIVE_VERSION)
     calls = [call for call in found.calls if call.purpose in ("write", "repair")]
     provider, _, name = run.request.models.writer.partition(":")
@@ -504,23 +529,11 @@ def _warnings(run: Run, found: Findings, status: AnswerStatus) -> tuple[str, ...
     return tuple(dict.fromkeys(said))
 
 
-def _line(sentence: CheckedSentence) -> str:
-    """A sentence with its marks and its verdict; a row of a table has them in its last cell, a header has its rule."""
-    text, is_cell = sentence.text, is_row(sentence.text)
-    unproven, false = sentence.verdict == "unsupported", sentence.verdict == "contradicted"
-    if sentence.kind == "heading" and is_cell:
-        return f"\n{text}\n{rule_under(text)}"
-    if sentence.kind == "heading":
-        return f"\n## {text}{' (not proven)' if unproven else ' (taken back)' if false else ''}\n"
-    marks = " ".join(f"[{n}]" for n in sentence.citations)
-    reason = sentence.reason or "its source says otherwise"
-    if is_cell and false:
-        return with_note(struck(text), f"{marks} (taken back: {reason.replace('|', '¦')})")
-    flag = " (not proven by its quote)" if unproven else ""
-    if is_cell:
-        return with_note(text, f"{marks}{flag}")
-    marks = f" {marks}" if marks else ""
-    return f"~~{text}~~{marks} (taken back: {reason})" if false else f"{text}{marks}{flag}"
+def _provenance(run: Run, by: _AnsweredBy, shown: Verification) -> str:
+    """Who wrote what is shown, from how much, and who checked it."""
+    writer = f"{by.provider}:{by.model}" if by.tool == "model" else by.model if by.tool == "synthesizer" else ""
+    sources = len({citation.source_key for citation in shown.citations})
+    return provenance(shown.sentences, writer, run.request.judge or run.request.models.judge, sources)
 
 
 def metrics_of(run: Run, found: Findings) -> RunMetrics:

@@ -1,4 +1,4 @@
-"""From evidence to an answer, the same for every run: draft → judge → repair once → verify → review → keep the texts.
+"""From evidence to an answer, the same for every run: draft → judge → verify → repair once → keep the texts.
 
 A model writes only where one is chosen, there is evidence, and its cost fits. Whatever it does, the evidence stays:
 time that runs out and a ceiling that is reached leave a quoted answer, marked incomplete.
@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 from citewell.answer.confidence import texts_to_read, windows_to_compare
 from citewell.answer.disagreement import in_sections
 from citewell.answer.draft import declines, read_answer
-from citewell.answer.evidence import Likeness, PreparedSynthesis, Readings, as_meant, prepare_synthesis
-from citewell.answer.prompt import faults_of, read_review, repair_request, review_request, rules, write_request
+from citewell.answer.evidence import Likeness, PreparedSource, PreparedSynthesis, Readings, as_meant, prepare_synthesis
+from citewell.answer.prompt import faults_of, repair_request, rules, write_request
 from citewell.answer.quote import extract
+from citewell.check.judge import judge_request, judged_by_scores, pairs_of, read_verdicts, sentences_to_judge
 from citewell.check.verdict import Citation, Draft, Verification
-from citewell.check.verify import pairs_to_judge, verify
+from citewell.check.verify import verify
 from citewell.flows.outside import Outside
 from citewell.flows.state import (
     Findings,
@@ -27,21 +28,25 @@ from citewell.flows.state import (
     note_asked,
     note_ceiling,
     or_none,
+    read_widely,
+    retrieve,
     some,
     why_not,
 )
-from citewell.models.entailment import ClaimPair
 from citewell.models.messages import ChatRequest
 from citewell.reports.brief import SubQuestion
 from citewell.reports.quotes import QuotedQuery
 from citewell.runs.journal import ANSWER_GRACE_SECONDS, STAGE_TIMEOUT, Abandoned, Failed, Run
-from citewell.runs.run import Failure, StopReason
+from citewell.runs.run import Failure, RunRequest, StopReason
+from citewell.search.conversation import ChatPrompt
 from citewell.search.pack import ResearchPack
+from citewell.search.plan import plan_question
 from citewell.search.query import QueryPlan
+from citewell.search.rows import EvidenceRow
 
 IN_SECTIONS = ("deep",)
 UNAVAILABLE = ("unreachable", "unauthorized", "unknown_model", "rate_limited")
-# Seconds a judge may take over the sentences of a draft, loading it included; then verification goes by rules.
+# Seconds a small model of this machine may take over the sentences of a draft, loading it included.
 JUDGE_SECONDS = 12.0
 # The same for a reader over the passages of a question; then they are chosen without it.
 READER_SECONDS = 6.0
@@ -172,7 +177,6 @@ class Writing:
         checked = found.verification
         if checked is None or not checked.passed or not checked.citations:
             return False
-        await self._review(checked)
         await keep_texts(run, checked.citations)
         return True
 
@@ -219,12 +223,65 @@ class Writing:
             await self._check(await self._quoted())
             return
         text, draft = written
+        before = (self.prepared, self.prepared, found.pack)
+        more = await self._look_again(draft)
+        if more is not None:
+            first = await self._check(draft)
+            again = await self._written_from(more)
+            better = await self._check(again) if again is not None else None
+            if better is None or (first is not None and badness(better) > badness(first)):
+                self.prepared, found.prepared, found.pack = before
+                found.draft, found.verification = draft, first
+            return
         if draft.problems:
             await self._repair(request, text, draft, None)
             return
         checked = await self._check(draft)
-        if checked is not None and (_failed_gates(checked) or checked.contradicted_rate > 0):
+        if checked is not None and (_failed_gates(checked) or faults_of(draft, checked.sentences)):
             await self._repair(request, text, draft, checked)
+
+    async def _look_again(self, draft: Draft) -> PreparedSynthesis | None:
+        """Where a draft says that something is missing: the evidence with more of the documents it cites, if any."""
+        run, found, request = self.run, self.found, self.run.request
+        missed = [one.text for one in draft.sentences if one.kind == "gap"]
+        cited = tuple(dict.fromkeys(quote.source_key for one in draft.sentences for quote in one.quotes))
+        may = run.budget.repairs > 0 and not run.is_cut_short and found.record is None and not request.components
+        if not (missed and cited and may) or found.pack is None or request.goal == "synthesis":
+            return None
+        question = f"{request.question} {' '.join(missed)}"[:1_000]
+        limits = replace(request.limits, limit=max(len(cited), 1), include_related=False)
+        plan = plan_question(ChatPrompt(question, pinned=cited), request.filters, limits, include_topic_brief=False)
+        looked = retrieve(run, found, question, plan, attempt=2)
+        pack = await or_none(run, looked, "synthesize", "retry_failed")
+        if pack is None:
+            return None
+        pack = replace(pack, evidence=tuple(row for row in pack.evidence if row.source_key in cited))
+        wide = await read_widely(run, pack, request.max_evidence_chars // 2)
+        fresh = [row for row in wide.evidence if not any(_overlap(row, one) for one in self.prepared.sources)]
+        text = f"looked again in what is cited: {some(len(fresh), 'passage')} more"
+        run.note("looked_again", text, keys=[row.source_key for row in fresh])
+        if not fresh:
+            return None
+        own = [row for row in found.pack.evidence if row.source_key in cited]
+        others = [row for row in found.pack.evidence if row.source_key not in cited]
+        found.pack = replace(found.pack, evidence=(*own, *fresh, *others))
+        taken = len(rules(in_sections=request.profile in IN_SECTIONS))
+        return packed(run, found.pack, request.max_evidence_chars, taken)
+
+    async def _written_from(self, prepared: PreparedSynthesis) -> Draft | None:
+        """The answer, written again from more evidence; this takes the place of a repair."""
+        run, found = self.run, self.found
+        seconds = round(max(run.seconds_left - ANSWER_GRACE_SECONDS, 1.0), 3)
+        request = fitted(run, found, self.form.request(prepared, seconds))
+        if request is None:
+            return None
+        found.spend = replace(found.spend, repairs=found.spend.repairs + 1)
+        self.prepared = found.prepared = prepared
+        note_asked(run, request)
+        again = await self._drafted(replace(request, purpose="repair"), is_first=False)
+        if again is not None and again[1].sentences and not again[1].refused:
+            return again[1]
+        return None
 
     async def _drafted(self, request: ChatRequest, *, is_first: bool) -> tuple[str, Draft] | None:
         """What a model wrote, read; None where it is not waited for: the first draft or quotations take its place."""
@@ -242,7 +299,7 @@ class Writing:
             if failed.code == STAGE_TIMEOUT:
                 self._not_waited_for(is_first=is_first)
             elif is_first and failed.code != "timeout":
-                self._give_up(failed.code, failed.message, failed.fix)
+                await self._give_up(failed.code, failed.message, failed.fix)
             elif is_first:
                 run.finishing = "timeout_exceeded"
                 run.warn("incomplete", "model_timeout")
@@ -250,7 +307,7 @@ class Writing:
         if reply.finish == "refusal" or declines(reply.text):
             if not is_first:
                 return None
-            self._give_up("model_refused", "The model declined to answer.", "Ask with another model.")
+            await self._give_up("model_refused", "The model declined to answer.", "Ask with another model.")
         is_cut = reply.finish == "length"
         if is_cut:
             run.warn("incomplete", "answer_cut_off")
@@ -258,7 +315,7 @@ class Writing:
         draft = self.form.read(reply.text, self.prepared, request.purpose == "repair", is_cut)
         self._show(draft)
         if not draft.problems and not draft.sentences and is_first:
-            self._give_up(*_EMPTY)
+            await self._give_up(*_EMPTY)
         return reply.text, draft
 
     async def _repair(self, first: ChatRequest, written: str, draft: Draft, checked: Verification | None) -> None:
@@ -271,7 +328,7 @@ class Writing:
         if request is None:
             if checked is None:
                 if draft.written_by == "model" and not draft.sentences:
-                    self._give_up(*_EMPTY)
+                    await self._give_up(*_EMPTY)
                 await self._check(draft)
             return
         found.spend = replace(found.spend, repairs=found.spend.repairs + 1)
@@ -284,10 +341,10 @@ class Writing:
         if again is not None:
             second = again[1]
             if not second.sentences and checked is None:
-                self._give_up(*_EMPTY)
+                await self._give_up(*_EMPTY)
             if second.sentences:
                 better = await self._check(second)
-                if checked is None or better is None or _badness(better) <= _badness(checked):
+                if checked is None or better is None or badness(better) <= badness(checked):
                     return
         found.draft, found.verification = draft, checked
         why = "the first draft holds better"
@@ -312,8 +369,13 @@ class Writing:
             self.run.finishing = "timeout_exceeded"
             self.run.warn("model_timeout")
 
-    def _give_up(self, code: str, message: str, fix: str) -> NoReturn:
+    async def _give_up(self, code: str, message: str, fix: str) -> NoReturn:
+        """No model answers: what it was to answer from is quoted, and the run says what failed."""
         reason: StopReason = "synthesis_unavailable" if code in UNAVAILABLE else "synthesis_failed"
+        if reason == "synthesis_unavailable" and self.found.record is None and not self.run.is_hurried:
+            checked = await self._check(await self._quoted())
+            if checked is not None:
+                await keep_texts(self.run, checked.citations)
         self.run.end(reason, Failure("synthesize", code, message, fix))
 
     # Checking
@@ -323,14 +385,14 @@ class Writing:
         run, found, prepared = self.run, self.found, self.prepared
         if found.draft is not draft:
             self._show(draft)
-        scores = await self._scores(draft)
+        await judge_draft(run, found, draft, prepared)
         run.enter("verify")
         asked = (run.request.question, draft, prepared, self.plan, run.budget.citations)
         try:
             if self.form.verifier:
                 checked = await run.io(Outside.verify, self.form.verifier, *asked)
             else:
-                checked = verify(*asked, scores=scores)
+                checked = verify(*asked, judgements=found.verdicts)
         except Exception as error:  # noqa: BLE001  a broken verifier must not hide the evidence: it is shown as unchecked
             failed = Failed(error.code if isinstance(error, Failed) else type(error).__name__, str(error)[:500])
             run.failure = Failure("verify", failed.code, failed.message)
@@ -348,58 +410,53 @@ class Writing:
         )
         return checked
 
-    async def _scores(self, draft: Draft) -> dict[ClaimPair, Any]:
-        """What the judge says of pairs it was not asked about before; nothing where none is set or can be had."""
-        run, found, judge = self.run, self.found, self.run.request.judge
-        seconds = min(JUDGE_SECONDS, run.seconds_left - ANSWER_GRACE_SECONDS)
-        if not judge or run.is_hurried or "judge_unavailable" in run.warnings or seconds <= 0:
-            return dict(found.scores)
-        pairs = tuple(pair for pair in pairs_to_judge(draft, self.prepared) if pair not in found.scores)
-        if not pairs:
-            return dict(found.scores)
-        try:
-            said = await run.io(Outside.judge_claims, judge, pairs, round(seconds, 3))
-        except (Failed, Abandoned) as error:
-            run.note("judge_failed", f"sentences are checked by rules alone: {why_not(error)}", why=why_not(error))
-            run.warn("judge_unavailable")
-            return dict(found.scores)
-        scored = dict(zip(pairs, said, strict=False))
-        found.scores |= scored
-        count = len(scored)
-        run.note("claims_judged", f"{judge} judged {some(count, 'sentence')}", judge=judge, pairs=count)
-        return dict(found.scores)
 
-    async def _review(self, checked: Verification) -> None:
-        """Doubts and opinions go beside the answer and change nothing in it; a review that fails costs only itself."""
-        run, found, use = self.run, self.found, self.run.request.models
-        seconds, by_model = run.seconds_left - ANSWER_GRACE_SECONDS, found.draft and found.draft.written_by == "model"
-        if not use.reviewer or not by_model or run.is_cut_short or seconds < _LEAST_REPAIR_SECONDS:
-            return
-        request = fitted(run, found, review_request(self.prepared, checked, use.reviewer, round(seconds, 3)))
-        if request is None:
-            return
-        note_asked(run, request)
-        try:
+async def judge_draft(run: Run, found: Findings, draft: Draft, prepared: PreparedSynthesis) -> None:
+    """Have those sentences judged that no judge has seen and whose wording decides nothing.
+
+    Without a judge, or where it fails, they stay unchecked: that carries no mark of approval or doubt.
+    """
+    use, small = run.request.models, run.request.judge
+    asked = tuple(one for one in sentences_to_judge(draft, prepared) if one.key not in found.verdicts)
+    seconds = round(run.seconds_left - ANSWER_GRACE_SECONDS, 3)
+    if not (small or use.judge) or not asked or run.is_hurried or found.judge_failed:
+        return
+    if seconds <= 0:
+        run.warn("judge_unavailable")
+        return
+    problem = ""
+    try:
+        if small:
+            pairs = pairs_of(asked)
+            said = await run.io(Outside.judge_claims, small, pairs, min(JUDGE_SECONDS, seconds))
+            found.verdicts |= judged_by_scores(asked, dict(zip(pairs, said, strict=True)), small)
+        elif request := fitted(run, found, judge_request(asked_with(run.request), asked, use.judge, seconds)):
+            note_asked(run, request)
             reply = await ask(run, found, request)
-            doubts, problem, opinions = read_review(reply.text, checked)
-            problem = f"its reply could not be read: {problem}" if problem else ""
-        except (Failed, Abandoned) as error:
-            doubts, opinions, problem = (), (), why_not(error)
-        if problem:
-            run.note("review_failed", f"went on without a review: {problem}", why=problem)
-            run.warn("review_failed")
-            return
-        found.doubts = doubts
-        found.opinions = tuple(replace(one, model=use.reviewer) for one in opinions)
-        said, thinks = (
-            [f"{one.sentence}: {one.kind}" for one in doubts],
-            [f"{one.sentence}: {one.opinion}" for one in opinions],
-        )
-        text = f"the reviewer doubts {', '.join(said) or 'nothing'}"
-        text += f"; of what is not proven it thinks {', '.join(thinks)}" if thinks else ""
-        run.note("reviewed", text, doubts=said, opinions=thinks)
-        if doubts:
-            run.warn("review_doubts")
+            verdicts, problem = read_verdicts(reply.text, asked, prepared, draft, use.judge)
+            found.verdicts |= verdicts
+        else:
+            problem = "the ceiling for cost or tokens leaves no room for it"
+    except (Failed, Abandoned) as error:
+        problem, found.judge_failed = why_not(error), True
+    count = sum(one.key in found.verdicts for one in asked)
+    if problem:
+        run.note("judge_failed", f"not every sentence could be judged: {problem}", why=problem)
+        run.warn("judge_unavailable")
+    if count:
+        run.note("claims_judged", f"{small or use.judge} judged {some(count, 'sentence')}", judge=small or use.judge)
+
+
+def _overlap(row: EvidenceRow, source: PreparedSource) -> bool:
+    """Whether a row shows a part of what a source shows already."""
+    same = (row.source_key, row.span.content_hash) == (source.source_key, source.span.content_hash)
+    return same and row.span.start < source.span.end and source.span.start < row.span.end
+
+
+def asked_with(request: RunRequest) -> str:
+    """The question with the ones before it, which it may lean on."""
+    earlier = "; ".join(one.question for one in request.conversation.history[-3:])
+    return f"{request.question} (asked before: {earlier})" if earlier else request.question
 
 
 def at_ceiling(run: Run, found: Findings, of_day: str = "") -> None:
@@ -416,9 +473,14 @@ async def keep_texts(run: Run, citations: tuple[Citation, ...]) -> None:
         run.warn("source_removed_during_run")
 
 
-def _badness(checked: Verification) -> tuple[bool, float, float]:
-    """What makes a draft worse than another, the gravest first."""
-    return not checked.passed, checked.contradicted_rate, checked.unsupported_rate
+def badness(checked: Verification) -> tuple[bool, float, float]:
+    """What makes a draft worse than another, the gravest first; what nobody judged may be contradicted too."""
+    claims = [one for one in checked.sentences if one.kind == "claim" and one.verdict != "not_a_claim"]
+    unread = sum(one.check.kind == "none" for one in claims)
+    wrong = sum(one.verdict == "contradicted" for one in claims)
+    missing = sum(one.verdict == "unsupported" and one.check.kind != "none" for one in claims)
+    count = max(1, len(claims))
+    return not checked.passed, (wrong + unread) / count, missing / count
 
 
 def _failed_gates(checked: Verification) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
+from citewell.check.layout import remark_on, words_beneath
 from citewell.check.verdict import Citation
 from citewell.notes.task import NoteResult
 from citewell.runs.reports import RunList, RunView
@@ -239,8 +240,12 @@ def _literal(value: Any) -> str:
 def _sentences(value: RunResult) -> Iterator[str]:
     for sentence in value.sentences:
         marks = "".join(f" [{n}]" for n in sentence.citations)
-        doubt = "" if sentence.verdict in ("supported", "not_a_claim") else f" ({sentence.verdict})"
-        yield f"{defused(sentence.text)}{marks}{doubt}"
+        remark = remark_on(sentence)
+        yield f"{defused(sentence.text)}{marks}{f' {defused(remark)}' if remark else ''}"
+        if value.tool == "model":
+            yield from (f"> «{short(quote.text, _ROW_CHARS)}»" for _, quote in words_beneath(sentence, ()))
+    if value.provenance:
+        yield short(value.provenance, _ROW_CHARS)
 
 
 def _citation(citation: Citation) -> Iterator[str]:

@@ -380,7 +380,8 @@ TRACED: tuple[Tool, ...] = (
         "comes from and checked against it. With a `brief`, or profile `report`, look into every part of it and write "
         "a report of cited claims; an identical brief returns the stored run. Takes seconds, with a model longer; "
         "reports progress; can be cancelled. "
-        "`unsupported` marks a sentence its source does not prove, `contradicted` one that its source denies. "
+        "Under each sentence stand the exact words it rests on; what a judge did not find there, or found denied, "
+        "says so. "
         "answer_status `no_evidence` means that nothing saved answers: say so, do not fill in.",
         told.RunCall,
         "research",

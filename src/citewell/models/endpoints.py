@@ -125,9 +125,16 @@ def split_model(model: str) -> tuple[Provider, str]:
     return provider, name.strip()
 
 
+def names_model(name: str) -> bool:
+    """Whether this names a chat model, such as `openai:NAME`, and not a folder."""
+    prefix, _, model = name.strip().partition(":")
+    return prefix.lower() in PROVIDERS and bool(model.strip())
+
+
 def set_models(settings: Settings) -> tuple[str, ...]:
     """The models that are set for anything, the writing one first; each once, without `extractive`."""
-    named = (settings.model, settings.research_model, settings.planner_model, settings.review_model)
+    judge = settings.judge if names_model(settings.judge) else ""
+    named = (settings.model, settings.research_model, settings.planner_model, settings.review_model, judge)
     return tuple(dict.fromkeys(model for one in named if (model := one.strip()) and model != EXTRACTIVE))
 
 

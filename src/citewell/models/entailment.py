@@ -7,6 +7,7 @@ found out when it is first asked; the run goes on without it and says so, and `d
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from citewell.errors import BadInput, Unavailable
+from citewell.models.endpoints import names_model
 from citewell.models.minilm import BUNDLED
 from citewell.models.onnx import SPARE_TOKENS, OnnxFolder, Place, likeliest, windows
 from citewell.settings import Settings
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from citewell.models.onnx import Array
 
 
-BUILTIN, OFF = "builtin", "off"
+BUILTIN, OFF, AUTO = "builtin", "off", "auto"
 _HERE = Path(__file__).parent
 BUILTIN_JUDGE = _HERE / "judge_int8"
 BUILTIN_READER = _HERE / "reader_int8"
@@ -36,8 +38,44 @@ def models_folder(settings: Settings) -> Path:
 
 
 def judge_folder(settings: Settings) -> Path | None:
-    """The folder of the judge, whether or not it can be used; None for no judge."""
+    """The folder of the judge, whether or not it can be used; None where there is none, or a chat model judges."""
+    if names_model(settings.judge):
+        return None
+    if is_automatic(settings.judge):
+        return BUILTIN_JUDGE if has_weights(BUILTIN_JUDGE) else fetched_judge(settings)
     return _chosen(settings.judge, BUILTIN_JUDGE, settings)
+
+
+WRITER_JUDGES = "the model that writes"
+
+
+def judge_called(settings: Settings) -> str:
+    """Who reads the sentences that a model writes, as people are told; empty where nobody does."""
+    if names_model(settings.judge):
+        return settings.judge.strip()
+    folder = judge_folder(settings)
+    if folder is not None:
+        return folder.name
+    return (settings.review_model or WRITER_JUDGES) if is_automatic(settings.judge) else ""
+
+
+def is_automatic(judge: str) -> bool:
+    """Whether who judges is left to what there is."""
+    return judge.strip().lower() in (AUTO, BUILTIN)
+
+
+def fetched_judge(settings: Settings) -> Path | None:
+    """The judge that `citewell models get` fetched, where it fetched one."""
+    folders = sorted(models_folder(settings).glob("*/config.json")) if models_folder(settings).is_dir() else []
+    return next((one.parent for one in folders if _is_entailment(one) and has_weights(one.parent)), None)
+
+
+def _is_entailment(config: Path) -> bool:
+    try:
+        labels = json.loads(config.read_text("utf-8")).get("id2label")
+        return isinstance(labels, dict) and "entails" in meanings_of(labels, len(labels))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def reader_folder(settings: Settings) -> Path | None:

@@ -122,7 +122,7 @@ def _rate_limited(who: str, quoted: str) -> CallFault:
 
 def unreachable(endpoint: Endpoint, *, is_broken: bool = False) -> CallFault:
     what = "The connection broke before a reply came from" if is_broken else "Nothing answers at"
-    fix = f"{endpoint.provider.start} Or set {endpoint.url_setting}."
+    fix = f"{endpoint.provider.start.rstrip('.')}. Or set {endpoint.url_setting}."
     return CallFault("unreachable", f"{what} {endpoint.origin} ({endpoint.provider.name}).", fix=fix, is_passing=True)
 
 

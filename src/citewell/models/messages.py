@@ -13,7 +13,7 @@ import msgspec
 
 ChatRole = Literal["system", "user", "assistant"]
 # What a call is for: budgets, traces and metrics tell them apart.
-ChatPurpose = Literal["plan", "topics", "write", "repair", "review", "evaluate", "triage"]
+ChatPurpose = Literal["plan", "topics", "write", "repair", "judge", "evaluate", "triage"]
 # `stop`: the model was done; `length`: its output limit cut it off; `refusal`: it declined or a filter did.
 FinishReason = Literal["stop", "length", "refusal"]
 ChatProblem = Literal[
@@ -193,6 +193,20 @@ def read_json(text: str, type: type[T]) -> T:
         except (ValueError, RecursionError) as error:
             reason = reason or f"the JSON cannot be read: {_short(error)}"
     raise NoJson(reason or "the reply holds no JSON")
+
+
+def read_list(text: str, name: str, type: type[T]) -> list[T]:
+    """The list in a reply that is `{name: [...]}`, or the list alone, as many models reply."""
+    try:
+        return read_json(text, dict[str, list[type]])[name]  # type: ignore[valid-type]
+    except (NoJson, KeyError):
+        return read_json(text, list[type])  # type: ignore[valid-type]
+
+
+def list_schema(name: str, items: dict[str, Any], most: int | None = None) -> dict[str, Any]:
+    """The schema of such a reply: strict schemas of hosted models have an object at their root."""
+    listed = {"type": "array", "items": items} | ({"maxItems": most} if most else {})
+    return {"type": "object", "additionalProperties": False, "required": [name], "properties": {name: listed}}
 
 
 def _values(text: str) -> Iterator[str | NoJson]:

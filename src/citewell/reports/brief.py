@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from citewell.check.verdict import Citation, Contradiction, Verdict
+from citewell.check.verdict import UNCHECKED, Citation, Contradiction, SentenceCheck, Verdict
 from citewell.search.rows import EvidenceRow, GivenRow
 from citewell.web.facts import PageFacts, PaperFacts
 
@@ -172,7 +172,7 @@ class BoundCitation:
 
 @dataclass(frozen=True, slots=True)
 class ReportStatement:
-    """A sentence of a report with its verdict; `confidence` is how far its quotes support it."""
+    """A sentence of a report with its verdict, who checked it, and the words it rests on."""
 
     text: str
     verdict: Verdict
@@ -181,6 +181,8 @@ class ReportStatement:
     type: ClaimType = "fact"
     sub_query: int | None = None
     reason: str = ""
+    check: SentenceCheck = UNCHECKED
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def run_stem(request: RunRequest) -> str:
     # What was added since counts only where it is used: the ids of earlier requests stay.
     how += [name for name in (task.own("retrieval"), task.own("synthesizer"), task.own("verifier")) if name]
     use = request.models
-    asked = [use.writer, use.planner, use.reviewer, request.semantic, request.judge, request.filters]
+    asked = [use.writer, use.planner, use.judge, request.semantic, request.judge, request.filters]
     return f"report-{_hash([task.brief, how, asked])}"
 
 
@@ -252,12 +252,7 @@ def _report(written: WrittenReport, items: dict[str, ReportItem], methodology: R
     cited = {one.citation.n: _citation(one, items[one.ref_id]) for one in written.citations}
     return ResearchReport(
         summary=" ".join(one.text for one in written.summary),
-        summary_sentences=tuple(
-            ReportSentence(
-                text=one.text, verdict=one.verdict, confidence=one.confidence, citations=_of(one.citations, cited)
-            )
-            for one in written.summary
-        ),
+        summary_sentences=tuple(ReportSentence(**_said(one, cited)) for one in written.summary),
         claims=tuple(_claim(one, cited) for one in written.claims),
         withdrawn=tuple(_claim(one, cited) for one in written.withdrawn),
         gaps=written.gaps,
@@ -269,15 +264,19 @@ def _report(written: WrittenReport, items: dict[str, ReportItem], methodology: R
 
 
 def _claim(one: ReportStatement, cited: dict[int, ResearchCitation]) -> ResearchClaim:
-    return ResearchClaim(
-        text=one.text,
-        type=one.type,
-        verdict=one.verdict,
-        confidence=one.confidence,
-        citations=_of(one.citations, cited),
-        sub_query=one.sub_query,
-        reason=one.reason,
-    )
+    return ResearchClaim(**_said(one, cited), type=one.type, sub_query=one.sub_query, reason=one.reason)
+
+
+def _said(one: ReportStatement, cited: dict[int, ResearchCitation]) -> dict[str, Any]:
+    return {
+        "text": one.text,
+        "verdict": one.verdict,
+        "confidence": one.confidence,
+        "citations": _of(one.citations, cited),
+        "checked": one.check.kind,
+        "judge": one.check.judge,
+        "words": one.words,
+    }
 
 
 def _of(numbers: Iterable[int], cited: dict[int, ResearchCitation]) -> tuple[ResearchCitation, ...]:

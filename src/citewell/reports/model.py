@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from citewell.check.verdict import Verdict
+from citewell.check.verdict import CheckKind, Verdict
 from citewell.errors import BadInput
 from citewell.reports.brief import (
     DEFAULT_FLOOR,
@@ -242,22 +242,21 @@ class SourceCredibility(_FrozenModel):
 
 
 class ReportSentence(_FrozenModel):
-    """A sentence of the summary."""
+    """A sentence of the summary, its verdict and who checked it, and the exact words it rests on."""
 
     text: str
     verdict: Verdict
     confidence: Share
     citations: Annotated[tuple[ResearchCitation, ...], Field(min_length=1)]
+    checked: CheckKind = "none"
+    judge: str = ""
+    words: tuple[str, ...] = ()
 
 
-class ResearchClaim(_FrozenModel):
+class ResearchClaim(ReportSentence):
     """A claim with its verdict and at least one citation."""
 
-    text: str
     type: ClaimType
-    verdict: Verdict
-    confidence: Share
-    citations: Annotated[tuple[ResearchCitation, ...], Field(min_length=1)]
     sub_query: int | None = None
     reason: str = ""
 

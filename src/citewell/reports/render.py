@@ -7,10 +7,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.reports.model import ResearchBrief, ResearchCitation, ResearchClaim, ResearchReport, ResearchRun, brief_of
+from citewell.reports.model import (
+    ReportSentence,
+    ResearchBrief,
+    ResearchCitation,
+    ResearchClaim,
+    ResearchReport,
+    ResearchRun,
+    brief_of,
+)
 from citewell.reports.service import ResearchService
 
-_FLAGS = {"unsupported": " (not proven by its quote)", "partial": " (proven in part)"}
+
+def remark_on(one: ReportSentence) -> str:
+    """What is said behind a sentence that is an exception; nothing behind one that nobody checked."""
+    if one.checked == "none":
+        return ""
+    return {"unsupported": " (not found in its source)", "partial": " (only partly in its source)"}.get(one.verdict, "")
 
 
 def report_text(run: ResearchRun) -> str:
@@ -24,14 +37,12 @@ def report_text(run: ResearchRun) -> str:
 
 def _report(report: ResearchReport, run: ResearchRun) -> Iterator[str]:
     yield from ("## Summary", "")
-    yield from (
-        f"{_line(one.text)} {marks(one.citations)}{_FLAGS.get(one.verdict, '')}" for one in report.summary_sentences
-    )
+    yield from (f"{_line(one.text)} {marks(one.citations)}{remark_on(one)}" for one in report.summary_sentences)
     yield from ("", "## Claims", "")
     for claim in report.claims:
-        yield f"- {claim.type}: {_line(claim.text)} {marks(claim.citations)}{_FLAGS.get(claim.verdict, '')}"
+        yield f"- {claim.type}: {_line(claim.text)} {marks(claim.citations)}{remark_on(claim)}"
     for claim in report.withdrawn:
-        yield f"- taken back ({_line(claim.reason) or 'its source says otherwise'}): {_line(claim.text)}"
+        yield f"- removed ({_line(claim.reason) or 'its source says otherwise'}): {_line(claim.text)}"
     if report.gaps:
         yield from ("", "## Open", "", *(f"- {_line(gap)}" for gap in report.gaps))
     yield from ("", "## Sources", "")

@@ -18,7 +18,7 @@ from citewell.answer.evidence import PreparedSynthesis, inert
 from citewell.check.verdict import Citation, Draft, Verification
 from citewell.check.verify import verify
 from citewell.errors import BadInput, Conflict, Unavailable, WorkFailed
-from citewell.models.messages import ChatRequest, NoJson, PromptMessage, read_json
+from citewell.models.messages import ChatRequest, NoJson, PromptMessage, list_schema, read_list
 from citewell.reports.brief import (
     STRATEGY_NAMES,
     BoundCitation,
@@ -154,13 +154,14 @@ MOST_TRIAGE_CHARS = 2_000 + MOST_TRIAGED * (800 + _SNIPPET_CHARS)
 # Rules alone reject what is this far below the floor; nearer to it a model may speak for it.
 _PREFILTER = 0.15
 _RULES = f"""You judge how far web sources can be relied on as evidence. Do not answer the brief.
-Reply with one JSON array and nothing else: [{{"id": "...", "score": 0.0, "reason": "..."}}], one entry a source.
+Reply with one JSON object and nothing else: {{"sources": [{{"id": "...", "score": 0.0, "reason": "..."}}]}}, one entry
+a source.
 score: from 0 (invented, advertising, copied) to 1 (primary or well-edited, says who wrote it and how it is known).
 Judge the source and how it argues, not whether you share its view. reason: at most 12 words.
 {UNTRUSTED_DIRECTIVE}"""
-TRIAGE_SCHEMA: dict[str, Any] = {
-    "type": "array",
-    "items": {
+TRIAGE_SCHEMA = list_schema(
+    "sources",
+    {
         "type": "object",
         "additionalProperties": False,
         "required": ["id", "score", "reason"],
@@ -170,7 +171,7 @@ TRIAGE_SCHEMA: dict[str, Any] = {
             "reason": {"type": "string", "maxLength": 200},
         },
     },
-}
+)
 
 
 class _TriageReply(msgspec.Struct):
@@ -229,7 +230,7 @@ class HybridCredibilityTriage(HeuristicCredibilityTriage):
     ) -> tuple[tuple[ItemCredibility, ...], str]:
         """The verdicts with what the model said, or as they were and why it could not be read."""
         try:
-            told = {one.id: one for one in read_json(reply, list[_TriageReply])}
+            told = {one.id: one for one in read_list(reply, "sources", _TriageReply)}
         except NoJson as error:
             return tuple(verdicts), error.reason
         asked = {item.row.source_key: told[item.ref_id] for item in items if item.ref_id in told}

@@ -17,14 +17,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import msgspec
 
 from citewell.answer.evidence import inert
 from citewell.answer.question import asked
 from citewell.check.tokens import content_stems
-from citewell.models.messages import ChatRequest, NoJson, PromptMessage, read_json
+from citewell.models.messages import ChatRequest, NoJson, PromptMessage, list_schema, read_list
 from citewell.reports.brief import Brief, ReportPlan, SubQuestion, SurveyedDocument, SurveyedSection, TopicSurvey
 from citewell.search.query import is_frame, is_intent, overview_topic
 from citewell.search.rows import GivenRow
@@ -261,7 +260,7 @@ def _name(one: _AspectCandidate, *, alone: bool) -> str:
 PLAN_TOKENS = 1_000
 MAX_QUERY_CHARS = 200
 _RULES = f"""You plan the research for a report. Do not answer anything.
-Reply with one JSON array and nothing else: [{{"query": "...", "why": "..."}}]
+Reply with one JSON object and nothing else: {{"queries": [{{"query": "...", "why": "..."}}]}}
 query: one question to look up, in at most 25 words, that makes sense on its own. why: what it adds, in a few words.
 At most MOST, the most important first. Cover the whole brief; no two of them may ask the same.
 {UNTRUSTED_DIRECTIVE}"""
@@ -296,9 +295,9 @@ _ONE_VALUE = frozenset("name date number money length weight temperature duratio
 
 _SUBJECT_WORDS = 2
 
-PLAN_SCHEMA: dict[str, Any] = {
-    "type": "array",
-    "items": {
+PLAN_SCHEMA = list_schema(
+    "queries",
+    {
         "type": "object",
         "additionalProperties": False,
         "required": ["query", "why"],
@@ -307,7 +306,7 @@ PLAN_SCHEMA: dict[str, Any] = {
             "why": {"type": "string", "maxLength": 200},
         },
     },
-}
+)
 
 
 class _PlanReply(msgspec.Struct):
@@ -358,14 +357,14 @@ class LlmQueryPlanner:
             reply, reason = unreadable
             messages += [
                 PromptMessage("assistant", reply[:2_000] or "(nothing)"),
-                PromptMessage("user", f"That could not be read: {reason}. Reply with the JSON array alone."),
+                PromptMessage("user", f"That could not be read: {reason}. Reply with the JSON object alone."),
             ]
         return ChatRequest("plan", model, tuple(messages), PLAN_TOKENS, seconds, PLAN_SCHEMA, "report_plan")
 
     def read(self, reply: str, brief: Brief, model: str) -> tuple[ReportPlan | None, str]:
         """The plan in a reply, or why there is none to be read."""
         try:
-            told = read_json(reply, list[_PlanReply])
+            told = read_list(reply, "queries", _PlanReply)
         except NoJson as error:
             return None, error.reason
         found = [(one.query, one.why) for one in told if any(map(str.isalnum, one.query))]

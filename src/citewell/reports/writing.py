@@ -1,10 +1,10 @@
 """What a model is asked to write, and how its report is read: a summary, claims with their types, open questions. Pure.
 
 ## Summary
-The lines were seeded late [1.2].
+The lines were seeded late. ⟦1.2⟧ «seeded on 14 November»
 ## Claims
-- fact: Line 3 was lost in March [2.1].
-- recommendation: Seed in October [4.3].
+- fact: Line 3 was lost in March. ⟦2.1⟧ «we lost line 3 in the March storm»
+- recommendation: Seed in October. ⟦4.3⟧ «next year in October»
 ## Open questions
 - What the new lines cost is not in the evidence.
 """
@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 from citewell.answer.draft import read_answer
 from citewell.answer.evidence import PreparedSynthesis, inert, render_source
-from citewell.check.verdict import CheckedSentence, Contradiction, Draft, DraftSentence, Verification
+from citewell.answer.prompt import MARKING
+from citewell.check.verdict import CheckedSentence, Contradiction, Draft, DraftSentence, Verdict, Verification
 from citewell.models.messages import ChatRequest, PromptMessage
 from citewell.reports.brief import (
     CLAIM_TYPES,
@@ -43,13 +44,11 @@ from citewell.text.untrusted import TAG_RESEARCH_SOURCE, UNTRUSTED_DIRECTIVE, wr
 from citewell.web.facts import PageFacts, PaperFacts
 
 SUMMARY, CLAIMS, OPEN = "Summary", "Findings", "Open questions"
-REPORT_PROMPT = "report.v1"
+REPORT_PROMPT = "report.v2"
 _RULES = f"""You write a report for a brief from numbered evidence.
 
 - Say only what the evidence says. Bring in no knowledge of your own, not even to explain.
-- End every sentence with the mark of the passage it rests on, such as [2.3]; two marks where it needs two: [1.2] [4.1].
-  Use only marks that stand in the evidence.
-- Keep numbers, dates, names and negations exactly as they stand.
+{MARKING}- Keep numbers, dates, names and negations exactly as they stand.
 - Where sources disagree, give both sides with their marks and say which is newer.
 - Write these sections, each with its heading on a line of its own:
 ## Summary
@@ -176,7 +175,7 @@ def _problems(sentences: Sequence[DraftSentence], bad: Sequence[str], prepared: 
         found.append("there are no claims under `## Claims`")
     if bad:
         listed = ", ".join(dict.fromkeys(bad))
-        found.append(f"marks that are not in the evidence: {listed[:200]} (it has [1] to [{len(prepared.sources)}])")
+        found.append(f"marks that are not in the evidence: {listed[:200]} (it has ⟦1⟧ to ⟦{len(prepared.sources)}⟧)")
     found += [f"without a mark: {one.text[:160]}" for one in claims if not one.quotes and not one.bad_marks][:6]
     return found
 
@@ -257,6 +256,16 @@ def _disputes(found: Sequence[Contradiction], claims: Sequence[ReportStatement])
     return tuple(told.values())
 
 
+# What is given as the confidence of a statement: by what a check came to; what nobody checked is in the middle.
+_CONFIDENCE: dict[Verdict, float] = {
+    "supported": 1.0,
+    "partial": 0.5,
+    "unsupported": 0.0,
+    "contradicted": 0.0,
+    "not_a_claim": 0.0,
+}
+
+
 def _statement(
     sentence: CheckedSentence, numbers: set[int], types: Mapping[str, ClaimType], sub_query: int | None
 ) -> ReportStatement:
@@ -264,11 +273,13 @@ def _statement(
     return ReportStatement(
         sentence.text,
         sentence.verdict,
-        round(sentence.support, 3),
+        0.5 if sentence.check.kind == "none" else _CONFIDENCE[sentence.verdict],
         cited,
         types.get(sentence.text, "fact"),
         sub_query,
         sentence.reason,
+        sentence.check,
+        tuple(one.text for one in sentence.words),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from citewell.check.verdict import UNCHECKED, SentenceCheck
 from citewell.errors import WorkFailed
 from citewell.runs.run import RunRequest, RunResult, RunStatus, Stage, StopReason
 
@@ -93,12 +94,13 @@ class WarningRaised:
 
 @dataclass(frozen=True, slots=True)
 class SentenceShown:
-    """A sentence of an answer that is being written and has passed its own check."""
+    """A sentence of an answer that is being written, bound to its passages; a later one of its index replaces it."""
 
     index: int
     text: str
     verdict: str
     sources: tuple[str, ...] = ()
+    check: SentenceCheck = UNCHECKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from citewell.search.pack import ResearchPack
 from citewell.version import __version__
 
 # Raised when a record of the version before can no longer be gone on with.
-RESUME_FORMAT = 5
+RESUME_FORMAT = 6
 # Begins a run from its record, or today's code on the outcomes of a record (`flows/play.py`).
 Begin = Callable[..., Any]
 # Parts of a plan that say how it was made, not what it is.

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from citewell.answer.evidence import EvidenceReserves, NearestPassage, Truncation
-from citewell.check.verdict import AnswerStatus, CheckedSentence, Citation, Contradiction, Doubt, Gate, Opinion
+from citewell.check.verdict import AnswerStatus, CheckedSentence, Citation, Contradiction, Gate
 from citewell.models.messages import ChatPurpose, Price
 from citewell.notes.task import NoteTask
 from citewell.reports.brief import ReportRecord, ReportTask
@@ -160,10 +160,11 @@ class ModelUse:
 
     writer: str = "extractive"
     planner: str = ""
-    reviewer: str = ""
+    # The model that judges sentences, where no small model of this machine does.
+    judge: str = ""
     writer_price: Price | None = None
     planner_price: Price | None = None
-    reviewer_price: Price | None = None
+    judge_price: Price | None = None
     evaluator_price: Price | None = None
     is_hosted: bool = False
     max_cost_usd: float | None = None
@@ -203,7 +204,7 @@ class RunRequest:
     reserves: EvidenceReserves = field(default_factory=EvidenceReserves)
     # None: as many as the profile allows.
     max_citations: int | None = None
-    # The name of the model that judges whether quotes entail sentences; empty: none does.
+    # The name of the small model of this machine that judges sentences; empty: none does.
     judge: str = ""
     # The name of the model that reads passages for an answer; empty: none does.
     reader: str = ""
@@ -355,12 +356,10 @@ class RunResult:
     flow: FlowLedger = field(default_factory=FlowLedger)
     explored: Exploration = field(default_factory=Exploration)
     failure: Failure | None = None
-    # What a reviewing model doubts; empty where none was asked.
-    doubts: tuple[Doubt, ...] = ()
-    # What it thinks of sentences that nothing proves; they stay unproven.
-    opinions: tuple[Opinion, ...] = ()
     # What comes nearest where nothing answers.
     nearest: tuple[NearestPassage, ...] = ()
+    # One line: who wrote the answer, from how much, and what was and was not checked.
+    provenance: str = ""
     trace_path: str | None = None
     pack: ResearchPack | None = None
     # What was done on the web; None where the run has nothing to do with it.

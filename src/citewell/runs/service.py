@@ -764,7 +764,7 @@ class RunService:
             # To compare is to look: nothing is written for it.
             request = replace(request, note=replace(request.note, dry_run=True))
         use = request.models
-        asked = [model for model in (use.planner, use.writer if use.writes else "", use.reviewer) if model]
+        asked = [model for model in (use.planner, use.writer if use.writes else "", use.judge) if model]
         if asked and not ask_models:
             raise Conflict(
                 f"Run {a} asked {', '.join(dict.fromkeys(asked))}; to compare it with today would ask again.",

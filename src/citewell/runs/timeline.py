@@ -14,16 +14,14 @@ from typing import Any
 
 import msgspec
 
-from citewell.check.verdict import CheckedSentence, Citation, Draft
+from citewell.check.layout import answer_markdown
+from citewell.check.verdict import Citation, Draft
 from citewell.runs.events import DecisionMade, EventKind, RunEvent
 from citewell.runs.run import RunResult, StopReason
 from citewell.search.rows import EvidenceRow
-from citewell.text.blocks import answer_blocks, cells_of, is_row, row_of, rule_under, struck, with_note
-from citewell.text.untrusted import code, escape, wikilink
+from citewell.text.untrusted import code, escape, markdown, wikilink
 
 KEY_EVIDENCE_ROWS = 5
-_ROW_FLAGS = {"unsupported": " *(not proven by its quote)*", "contradicted": " *(taken back)*"}
-_HEADING_FLAGS = {"unsupported": " *(not proven)*", "contradicted": " *(taken back)*"}
 _STOPS: dict[StopReason, str] = {
     "enough_evidence": "There was enough evidence for an answer.",
     "no_evidence": "Nothing that was found answers the question.",
@@ -182,31 +180,8 @@ def _facts(result: RunResult, events: Sequence[RunEvent]) -> list[str]:
 def _answer(result: RunResult) -> list[str]:
     if not result.sentences:
         return [escape(line) for line in result.answer.split("\n") if line.strip()] or ["No answer was given."]
-    lines: list[str] = []
-    for block in answer_blocks(result.sentences):
-        sentence = block[0]
-        text = escape(sentence.text)
-        if is_row(sentence.text):
-            lines += [*(_table_line(row) for row in block), ""]
-            continue
-        if sentence.kind == "heading":
-            lines += [f"**{text}**{_HEADING_FLAGS.get(sentence.verdict, '')}", ""]
-            continue
-        marks = "".join(f" [{n}]" for n in sentence.citations)
-        flag = _ROW_FLAGS["unsupported"] if sentence.verdict == "unsupported" else ""
-        if sentence.verdict == "contradicted":
-            text, flag = f"~~{text}~~", f" *(taken back: {escape(sentence.reason or 'its source says otherwise')})*"
-        lines += [f"{text}{marks}{flag}", ""]
-    return lines[:-1]
-
-
-def _table_line(row: CheckedSentence) -> str:
-    cells = row_of(tuple(escape(cell) for cell in cells_of(row.text)))
-    if row.kind == "heading":
-        return f"{cells}\n{rule_under(row.text)}"
-    marks = " ".join(f"[{n}]" for n in row.citations)
-    flag = _ROW_FLAGS.get(row.verdict, "")
-    return with_note(struck(cells) if row.verdict == "contradicted" else cells, f"{marks}{flag}")
+    lines = [answer_markdown(result.sentences, markdown, heading="**{}**")]
+    return [*lines, "", f"*{escape(result.provenance)}*"] if result.provenance else lines
 
 
 def _rejected(result: RunResult, refused: str) -> list[str]:

@@ -10,7 +10,7 @@ import apsw
 
 from citewell.store.bm25 import IndexBatch
 from citewell.store.port import Candidate, CorpusMatches, Filters, LexicalQuery, Phrase
-from citewell.store.read import DOCUMENT_COLUMNS, condition, document_from
+from citewell.store.read import DOCUMENT_COLUMNS, condition, document_from, listed
 from citewell.store.sqlite import fetch_one, fetch_rows
 from citewell.text.documents import Chunk, Document
 
@@ -93,7 +93,7 @@ def _candidate(row: tuple[Any, ...], tags: dict[int, tuple[str, ...]]) -> Candid
         start=int(start),
         end=int(end),
         role=role,
-        heading_path=tuple(json.loads(str(path))),
+        heading_path=listed(str(path)),
         page=page,
     )
     return Candidate(chunk, document, -float(score))

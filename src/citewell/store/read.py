@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -98,6 +99,12 @@ _ALWAYS, _MOST, _LEAST_SHARE = 4, 12, 0.02
 FROM_DOCUMENTS = "FROM documents d JOIN texts x ON x.id = d.text_id JOIN collections o ON o.id = d.collection_id"
 
 
+@lru_cache(maxsize=4_096)
+def listed(text: str) -> tuple[str, ...]:
+    """The strings of a stored list; remembered, since most documents have none and chunks share their headings."""
+    return tuple(json.loads(text))
+
+
 def document_from(row: Sequence[Any], tags: tuple[str, ...]) -> Document:
     """A document from a row of `DOCUMENT_COLUMNS`."""
     _, key, kind, source_type, collection, title, digest, length, path, url, author, language, aliases, *times = row
@@ -115,7 +122,7 @@ def document_from(row: Sequence[Any], tags: tuple[str, ...]) -> Document:
         author=author,
         language=language,
         user_tags=tags,
-        aliases=tuple(json.loads(str(aliases))),
+        aliases=listed(str(aliases)),
         created=created,
         saved=saved,
         modified=modified,

@@ -8,9 +8,9 @@ Every character that is not white space or a rule (`---`) lies in exactly one bl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple
 
 from citewell.text.sentences import properties_of, sentence_breaks
 
@@ -43,8 +43,9 @@ class Block(NamedTuple):
     lead: int | None = None
 
 
-def blocks_of(text: str) -> list[Block]:
-    """The blocks of a text, in order."""
+@lru_cache(maxsize=64)
+def blocks_of(text: str) -> tuple[Block, ...]:
+    """The blocks of a text, in order; remembered, since a document is often looked at again."""
     pieces: list[Block] = []
     for block in _blocks(text):
         if block.end - block.start <= _LONGEST:
@@ -54,7 +55,8 @@ def blocks_of(text: str) -> list[Block]:
     return _with_leads(text, pieces)
 
 
-def whole_blocks_of(text: str) -> list[Block]:
+@lru_cache(maxsize=64)
+def whole_blocks_of(text: str) -> tuple[Block, ...]:
     """The blocks of a text, in order, the long ones too in one piece."""
     return _with_leads(text, _blocks(text))
 
@@ -74,7 +76,7 @@ def headings_above(blocks: Sequence[Block]) -> list[tuple[int, ...]]:
 
 @lru_cache(maxsize=16)
 def _blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of a text, the long ones in one piece; remembered, since a document is often looked at again."""
+    """The blocks of a text, the long ones in one piece."""
     return tuple(_read_blocks(text))
 
 
@@ -191,7 +193,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
     return end
 
 
-def _with_leads(text: str, blocks: Sequence[Block]) -> list[Block]:
+def _with_leads(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Each item, table and piece of code with the paragraph that leads into it; parts of a table with its header."""
     found: list[Block] = []
     lead: int | None = None
@@ -207,13 +209,14 @@ def _with_leads(text: str, blocks: Sequence[Block]) -> list[Block]:
             lead = number - 1
         is_led = lead is not None and block.kind in ("item", "code", "table")
         found.append(block._replace(lead=lead) if is_led else block)
-    return found
+    return tuple(found)
 
 
 # Lines of a Markdown table: cells, and a row with something said beside it. Pure.
 
 
 _CELL = re.compile(r"(?<!\\)\|")
+_CODE_IN_ROW = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _HEADER_RULE = re.compile(r"\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?")
 
 
@@ -229,11 +232,14 @@ def is_rule(text: str) -> bool:
 
 
 def cells_of(row: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in _CELL.split(row.strip().removeprefix("|").removesuffix("|")))
+    """The cells of a row; a bar in code is a part of it, whether or not it is escaped."""
+    bare = _CODE_IN_ROW.sub(lambda code: _CELL.sub(r"\\|", code.group()), row.strip())
+    return tuple(cell.strip().replace("\\|", "|") for cell in _CELL.split(bare.removeprefix("|").removesuffix("|")))
 
 
 def row_of(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
+    whole = " | ".join(_CELL.sub(r"\\|", cell) for cell in cells)
+    return f"| {whole} |"
 
 
 def rule_under(header: str) -> str:
@@ -248,27 +254,3 @@ def with_note(row: str, note: str) -> str:
 
 def struck(row: str) -> str:
     return row_of(tuple(f"~~{cell}~~" if cell else "" for cell in cells_of(row)))
-
-
-class _AnswerLine(Protocol):
-    """A sentence of an answer, as far as its layout goes."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-
-
-_Sentence = TypeVar("_Sentence", bound=_AnswerLine)
-
-
-def answer_blocks(sentences: Iterable[_Sentence]) -> list[list[_Sentence]]:
-    """The sentences of an answer, each alone; a table's header and its rows together."""
-    blocks: list[list[_Sentence]] = []
-    for sentence in sentences:
-        goes_on = bool(blocks) and is_row(blocks[-1][0].text) and is_row(sentence.text) and sentence.kind != "heading"
-        if goes_on:
-            blocks[-1].append(sentence)
-        else:
-            blocks.append([sentence])
-    return blocks

@@ -11,6 +11,18 @@ _HIDDEN = re.compile(
 # `%%` is a comment in Obsidian, `==` a highlight, `$` a formula, `#` a tag, `^` a block id.
 _MARKUP = re.compile(r"[\\`*_\[\]#|~$^{}]|!(?=\[)|%(?=%)|(?<=%)%|=(?==)|(?<==)=|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _OPENING = re.compile(r"[-+=]|\d{1,9}(?=[.)](?:\s|$))")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?)(?<!`)\1(?!`)")
+_FENCED = re.compile(
+    r"(?m)^(?P<all>[ \t]*(?P<fence>(?P<sign>[`~])(?P=sign){2,})[^\n]*\n(?:[^\n]*\n)*?[ \t]*(?P=fence)(?P=sign)*[ \t]*)$"
+)
+# Code that a plugin or a template engine would run: Dataview's `= …`, Templater's `<% … %>`, `{{ … }}`.
+_RUNS = re.compile(r"^\s*\$?=|<%|\{\{|\{%|^\s*(?:INPUT|VIEW|BUTTON)\[|^\s*js:")
+# Blocks in other languages may be pictures or queries that a plugin runs.
+_LANGUAGES = frozenset(
+    """bash sh shell zsh fish console powershell python py sql js javascript ts typescript jsx tsx json jsonc yaml yml
+    toml ini xml html css scss rust rs go c cpp csharp cs java kotlin swift ruby rb php perl lua r julia haskell elixir
+    clojure scala make makefile cmake dockerfile docker nginx diff text txt""".split()
+)
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Begins with a word character: Dataview runs code that begins with `=` or `$=`.
 _PLAIN_KEY = re.compile(r"\w[\w./:@+,=~ -]*")
@@ -36,6 +48,50 @@ def fence(text: str, language: str = "text") -> str:
     """Untrusted text as it is, character by character, in a block that nothing inside it can close."""
     marks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 3)
     return f"{marks}{language}\n{text}\n{marks}\n"
+
+
+def markdown(text: str) -> str:
+    """Untrusted Markdown whose lines and code stay; the rest of it shows as it is written."""
+    parts: list[str] = []
+    at = 0
+    for block in _FENCED.finditer(text):
+        parts += [_lines(text[at : block.start()]), _code_block(block.group())]
+        at = block.end()
+    return "".join([*parts, _lines(text[at:])])
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(_line, text.split("\n")))
+
+
+def _code_block(block: str) -> str:
+    """A block of code in fences of our own; one with a command that a template would run is shown as text."""
+    first, *body, _ = block.split("\n")
+    code = "\n".join(body)
+    if "<%" in code:
+        return _lines(code)
+    indent = first[: len(first) - len(first.lstrip())]
+    language = first.strip(" \t`~").lower()
+    opening, *rest = fence(code, language if language in _LANGUAGES else "text").rstrip("\n").split("\n")
+    return "\n".join([indent + opening, *rest[:-1], indent + rest[-1]])
+
+
+def _line(line: str) -> str:
+    """A line with its code; the rest is escaped."""
+    parts = _CODE_SPAN.split(line)
+    # Every third part is the backticks, the one behind it what stands between them.
+    written = ""
+    for at in range(0, len(parts), 3):
+        prose, ticks, inside = (*parts[at : at + 3], "", "")[:3]
+        begins, ends = prose[:1].isspace(), prose[-1:].isspace()
+        told = escape(prose) if prose.strip() else ""
+        if written and told.startswith("\\") and _OPENING.match(prose.strip()):
+            told = told[1:]
+        written += f"{' ' if begins and (written or told) else ''}{told}{' ' if ends and told else ''}"
+        if ticks:
+            whole = f"{ticks}{inside}{ticks}"
+            written += escape(whole) if _RUNS.search(inside) or not inside.isprintable() else whole
+    return written.rstrip()
 
 
 def web_link(title: str, address: str) -> str:

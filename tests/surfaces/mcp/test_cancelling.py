@@ -48,7 +48,7 @@ class Gated:
         self.asked.release()
         if CANCELLED in request.prompt:
             return silent()
-        found = re.search(r"^(\[\d+\.\d+\]) ([A-Z][^\n]{30,}?[.])$", request.prompt, re.MULTILINE)
+        found = re.search(r"^(⟦\d+\.\d+⟧) ([A-Z][^\n]{30,}?[.])$", request.prompt, re.MULTILINE)
         return says(f"{found[2]} {found[1]}" if found else "", after=self.may_write)
 
     def wait_until_asked(self, times: int) -> None:

@@ -1,13 +1,31 @@
 // What codes of the server mean to a person.
-import type { EvidenceRow, ResearchPack, RunResult, SourceType, Verdict } from "../api/types";
+import type { CheckedSentence, EvidenceRow, ResearchPack, RunResult, SourceType, Verdict } from "../api/types";
 
-export const VERDICTS: Record<Verdict, { label: string; meaning: string }> = {
-  supported: { label: "Supported", meaning: "The quoted passage says this." },
-  partial: { label: "Partly supported", meaning: "The quoted passage says part of this." },
-  unsupported: { label: "Not proven", meaning: "Its quote alone does not prove this." },
-  contradicted: { label: "Contradicted", meaning: "The quoted passage says otherwise." },
-  not_a_claim: { label: "No claim", meaning: "This states no fact, so there is nothing to check." },
+export const VERDICTS: Record<Verdict, string> = {
+  supported: "said by its source",
+  partial: "only partly in its source",
+  unsupported: "not found in its source",
+  contradicted: "removed: its source says otherwise",
+  not_a_claim: "states no fact",
 };
+
+/** Who checked a sentence, and what came of it; what nobody checked is called that. */
+export function checkedAs(one: CheckedSentence): string {
+  if (one.kind !== "claim" || one.verdict === "not_a_claim") return VERDICTS.not_a_claim;
+  if (one.check.kind === "none") return "no judge read it; its quote is exact";
+  if (one.check.kind === "exact") return one.verdict === "supported" ? "word for word in its source" : VERDICTS[one.verdict];
+  return `${VERDICTS[one.verdict]}, judged by ${one.check.judge}`;
+}
+
+/** What is said behind a sentence that is an exception; nothing behind the others. */
+export function remarkOn(one: CheckedSentence): string {
+  if (one.check.kind === "none" || !["claim", "gap"].includes(one.kind)) return "";
+  const where = one.citations.map((n) => `[${n}]`).join(" ") || "any source";
+  if (one.verdict === "contradicted") return `removed: ${one.reason || "its source says otherwise"}`;
+  if (one.verdict === "unsupported") return `not found in ${where}`;
+  if (one.verdict === "partial") return `only partly in ${where}${one.check.wrong ? `: not “${one.check.wrong}”` : ""}`;
+  return "";
+}
 
 export const PROFILES: Record<string, string> = { local: "what you saved", chat: "and the web, quickly", deep: "and the web, deeply" };
 
@@ -72,7 +90,7 @@ const WARNINGS: Record<string, string> = {
   no_evidence: "Nothing that was found answers the question.",
   weak_evidence: "What was found speaks of this only in part.",
   partial_claims: "Some sentences are only partly proven by their quotes.",
-  unsupported_claims: "Some sentences are not proven by their quotes.",
+  unsupported_claims: "Some sentences were not found in their sources.",
   contradicted_claims: "Some sentences say otherwise than their quotes, and were taken back.",
   evidence_truncated: "Not all of the evidence fitted.",
   citations_repaired: "Some sentences cited the wrong source; the right one is cited instead.",
