@@ -179,7 +179,6 @@ def test_axe_finds_nothing_serious_on_an_answer_with_everything_open(
         ask(page, FACT)
         wait_status(page, "ready")
         last_turn(page).get_by_test_id("timeline").get_by_role("button").first.click()
-        last_turn(page).get_by_role("button", name="Supported. Why?").first.click()
         last_turn(page).get_by_role("button", name="why it won").first.click()
         last_turn(page).get_by_text("Query plan").click()
         last_turn(page).get_by_role("button", name="Explain this result").click()

@@ -95,8 +95,9 @@ def test_what_the_passage_does_not_say_is_marked_and_says_why(
         expect(shown.locator("[data-verdict=supported]")).to_have_count(1)
         gull = shown.locator("li", has_text="seagull")
         expect(gull).to_have_attribute("data-verdict", "unsupported")
-        gull.get_by_role("button", name="Not proven. Why?").click()
-        expect(gull.locator(".reason")).to_contain_text("Not proven.")
+        expect(gull).to_contain_text("(not found in [")
+        gull.get_by_role("button", name="How was this checked?").click()
+        expect(gull.locator(".reason")).to_contain_text("not found in its source, judged by openai:test")
 
 
 def test_an_answer_that_fails_its_checks_is_not_shown_and_not_shared(
