@@ -32,6 +32,7 @@ def test_whatever_a_small_model_writes_nothing_unsupported_passes_for_supported(
         planner_model="llamacpp:smollm2",
         model_base_url=llama,
         max_output_tokens=90,
+        judge="off",
     )
     opened = Citewell(settings)
     events, result = asyncio.run(collect(opened.stream(question, max_evidence_chars=3_000)))

@@ -44,6 +44,7 @@ def research(
             *("research", QUESTION, *options),
             CITEWELL_MODEL="openai:test",
             CITEWELL_MODEL_BASE_URL=url or server.base_url,
+            CITEWELL_JUDGE="off",
             **environment,
         )
 
@@ -90,7 +91,9 @@ def test_a_failure_has_its_exit_code_and_still_prints_the_run(
 ) -> None:
     done = research(corpus, script, "--json")
     found = document(done)
-    assert (done.returncode, found["answer_status"], found["answer"]) == (code, status, "")
+    assert (done.returncode, found["answer_status"]) == (code, status)
+    # Where no model can be reached, what was found is quoted instead.
+    assert ("Josiah Pell" in found["answer"]) == (status == "unavailable")
     assert found["pack"]["evidence"]
     assert found["metrics"]["model_calls"] >= 1
 
@@ -99,8 +102,8 @@ def test_a_person_sees_why_what_to_do_and_the_evidence(corpus: Program) -> None:
     done = research(corpus, (), url=refused_url())
     assert done.returncode == 4
     assert "No answer was written" in done.stdout
+    assert "Quoted from what you saved instead:" in done.stdout
     assert "lit by Josiah Pell" in done.stdout
-    assert "--model extractive" in done.stdout
     assert "Traceback" not in done.stderr
 
 

@@ -61,7 +61,8 @@ def test_only_our_own_colours_reach_the_terminal(corpus: Citewell, command: tupl
         on_a_terminal(data, "research", f"what is {TITLE}")
     said = on_a_terminal(data, *command)
     assert "lamp" in said.lower()
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
+    # What shows an answer while it is written hides the cursor and erases its own lines.
+    plain = re.sub(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[1A|\x1b\[2K|\r", "", said)
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", plain), plain
     assert "\x1b[8m" not in said
 
@@ -82,8 +83,8 @@ def test_progress_gives_way_to_the_answer_and_stays_only_when_asked(corpus: Cite
     data = corpus.settings.data_dir
     said = on_a_terminal(data, "research", "Who lit the lamp?")
     assert "retrieving evidence" in said
-    screen = left_on_screen(said)
-    assert screen[0] == "The lamp was lit by Josiah Pell. [1]"
+    # The progress is painted, erased again, and gone where the answer begins.
+    assert said.rindex("\x1b[2K") < said.rindex("The lamp was lit by Josiah Pell")
     assert "\x1b[1m" in said
     told = left_on_screen(on_a_terminal(data, "research", "Who lit the lamp?", "-v"))
     assert told.index("retrieving evidence") < told.index("The lamp was lit by Josiah Pell. [1]")

@@ -211,8 +211,9 @@ def test_axe_finds_nothing_serious_on_a_run_that_asked_a_model(
         last_turn(page).get_by_role("link", name="Open in the Lab").click()
         for name in ("Prompt", "Verification", "Egress", "Cost"):
             page.get_by_role("tab", name=name).click()
-            for summary in page.get_by_test_id("part").locator("details:not([open]) > summary").all():
-                summary.click()
+            closed = page.get_by_test_id("part").locator("details:not([open]) > summary")
+            while closed.count():
+                closed.first.click()
             assert serious_faults(page) == [], name
             assert overflow(page) == 0
 

@@ -27,7 +27,7 @@ def _same(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class AnswerBlock:
     """What is set together: the sentences of a paragraph or an item, the rows of a table, a heading."""
 
     kind: Literal["heading", "paragraph", "item", "table"]
@@ -38,9 +38,9 @@ class Block:
     is_apart: bool = False
 
 
-def blocks_of(sentences: Iterable[CheckedSentence]) -> list[Block]:
+def blocks_of(sentences: Iterable[CheckedSentence]) -> list[AnswerBlock]:
     """An answer in its blocks, as its sentences remember what stood before them."""
-    found: list[Block] = []
+    found: list[AnswerBlock] = []
     for one in sentences:
         last = found[-1] if found else None
         if is_row(one.text):
@@ -51,14 +51,14 @@ def blocks_of(sentences: Iterable[CheckedSentence]) -> list[Block]:
             is_text = last is not None and last.kind in ("paragraph", "item")
             goes_on = is_text and kind == "paragraph" and "\n" not in one.lead
         if last is not None and goes_on:
-            found[-1] = Block(last.kind, (*last.sentences, one), last.marker, last.is_apart)
+            found[-1] = AnswerBlock(last.kind, (*last.sentences, one), last.marker, last.is_apart)
             continue
         marker = one.lead.rpartition("\n")[2]
         is_apart = "\n\n" in one.lead or "heading" in (kind, last.kind if last else "")
         if kind == "paragraph" and _ITEM.match(marker):
-            found.append(Block("item", (one,), marker, is_apart))
+            found.append(AnswerBlock("item", (one,), marker, is_apart))
         else:
-            found.append(Block(kind, (one,), is_apart=is_apart or kind == "table"))
+            found.append(AnswerBlock(kind, (one,), is_apart=is_apart or kind == "table"))
     return found
 
 

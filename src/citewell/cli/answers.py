@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from citewell.answer.evidence import NearestPassage
-from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, words_beneath
+from citewell.check.layout import AnswerBlock, blocks_of, remark_on, said_and_code, words_beneath
 from citewell.check.verdict import CheckedSentence, Citation
 from citewell.cli.console import (
     Line,
@@ -106,7 +106,7 @@ def _print_sentences(result: RunResult, *, verbose: bool) -> None:
         print_lines(lines)
 
 
-def _block_lines(block: Block, citations: Sequence[Citation]) -> list[Line]:
+def _block_lines(block: AnswerBlock, citations: Sequence[Citation]) -> list[Line]:
     """A block of what a model wrote."""
     if block.kind == "heading":
         return paragraph_lines([style(block.sentences[0].text, "bold")], page_width())

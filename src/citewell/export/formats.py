@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import docx
 
-from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, unfenced
+from citewell.check.layout import AnswerBlock, blocks_of, remark_on, said_and_code, unfenced
 from citewell.check.verdict import CheckedSentence, Citation
 from citewell.runs.run import RunResult
 from citewell.text.blocks import cells_of
@@ -231,7 +231,7 @@ def to_word(run: Exportable) -> bytes:
     return content.getvalue()
 
 
-def _add_text(document: Any, block: Block) -> None:
+def _add_text(document: Any, block: AnswerBlock) -> None:
     """A paragraph or an item, its sentences with their marks, and the code they lead into."""
     paragraph = document.add_paragraph(style="List Bullet" if block.kind == "item" else None)
     for number, one in enumerate(block.sentences):

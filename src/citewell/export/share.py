@@ -9,7 +9,7 @@ import base64
 import hashlib
 from html import escape
 
-from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, unfenced
+from citewell.check.layout import AnswerBlock, blocks_of, remark_on, said_and_code, unfenced
 from citewell.check.verdict import CheckedSentence, Citation
 from citewell.export.formats import Exportable
 from citewell.text.blocks import cells_of
@@ -48,7 +48,7 @@ def share_page(run: Exportable) -> str:
     )
 
 
-def _block(block: Block) -> str:
+def _block(block: AnswerBlock) -> str:
     if block.kind == "table":
         return "<table>\n" + "\n".join(_table_row(row) for row in block.sentences) + "\n</table>"
     if block.kind == "heading":

@@ -16,7 +16,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 
-from citewell.check.layout import Block, blocks_of, remark_on, said_and_code, unfenced
+from citewell.check.layout import AnswerBlock, blocks_of, remark_on, said_and_code, unfenced
 from citewell.check.verdict import CheckedSentence
 from citewell.errors import Unavailable
 from citewell.export.formats import Exportable
@@ -132,7 +132,7 @@ def _parts(run: Exportable) -> list[dict[str, Any]]:
     return parts
 
 
-def _text(block: Block) -> list[dict[str, Any]]:
+def _text(block: AnswerBlock) -> list[dict[str, Any]]:
     """A paragraph or an item, a part for each of its sentences, and the code they lead into."""
     parts: list[dict[str, Any]] = []
     for one in block.sentences:

@@ -172,7 +172,8 @@ def diff_runs(before: RunResult, after: RunResult) -> RunDiff:
     """What changed from one run to another."""
     keys, cited = [], []
     for result in (before, after):
-        keys.append([row.source_key for row in result.pack.evidence] if result.pack else [])
+        # A document that shows several windows counts where its first one stands.
+        keys.append(list(dict.fromkeys(row.source_key for row in result.pack.evidence)) if result.pack else [])
         cited.append({(citation.source_key, citation.quote) for citation in result.citations})
     kept = [[key for key in mine if key in other] for mine, other in (keys, keys[::-1])]
     evidence = EvidenceChange(
