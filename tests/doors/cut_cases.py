@@ -87,7 +87,9 @@ _CHAT = Case(question=LIT, notes=VAULT, pages=PAGES, options={"profile": "chat"}
 _DEEP = replace(_CHAT, options={"profile": "deep"}, script=on_the_web())
 _ON_THE_WEB = {
     "chat-finds-nothing": replace(_CHAT, pages=NOT_FOUND),
-    "chat-finished-early": replace(_CHAT, script=on_the_web(silent()), control="finish"),
+    "chat-finished-early": replace(
+        _CHAT, script=on_the_web(silent()), control="finish", options={**_CHAT.options, "planner": False}
+    ),
     "deep-with-a-model": replace(_DEEP, settings={"deep_research_max_loops": 1}),
     "report-on-the-web": Case("report", LIT, notes=VAULT, pages=PAGES),
 }
