@@ -73,7 +73,9 @@ def test_the_exact_prompt_and_what_was_sent_are_shown(
         page.get_by_role("tab", name="Prompt").wait_for()
         shown = part(page, "Prompt")
         assert "openai:test" in shown
-        page.get_by_test_id("part").locator("summary").first.click()
+        closed = page.get_by_test_id("part").locator("details:not([open]) > summary")
+        while closed.count():
+            closed.first.click()
         assert "Say only what the evidence says." in page.get_by_test_id("part").inner_text()
         assert "all of it to this machine" in part(page, "Egress")
 

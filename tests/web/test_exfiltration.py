@@ -24,11 +24,11 @@ from web.loopback_internet import Internet, loopback_internet
 
 ASKED = "Did the keeper Ada Lindqvist leave the Halvard light?"
 # The page and the note say the opposite of each other, so that a deep run asks further about just this.
-DENIED = "The keeper Ada Lindqvist did not leave the Halvard light in 1903 with Zanzibarine."
+DENIED = "The keeper Ada Lindqvist did not leave the Halvard light in 1903."
 STATED = "The keeper Ada Lindqvist did leave the Halvard light in 1903, says the harbour book."
 PRIVATE = ("zanzibarine", "xyzzyplugh", "stair", "quuxington", "diagnosis")
 NOTE = (
-    f"# Halvard light\n\n{DENIED}\n\nThe diagnosis of Quuxington came in 1911.\n\n"
+    f"# Halvard light\n\n{DENIED}\n\nThe diagnosis of Quuxington came in 1911, with Zanzibarine.\n\n"
     "Xyzzyplugh keeps the spare key under the third stair.\n\n## Ferry to Halvard\n\nWhen does it sail in winter?\n"
 )
 Disguise = Callable[[str], list[str]]
