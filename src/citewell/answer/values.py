@@ -143,11 +143,6 @@ class Denial:
     start: int
     end: int
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it denies the statement itself, not only a part of it: not, never, but not `without`."""
-        return self.word not in ("without", "failed to", "denied", "refused")
-
 
 def dates_in(text: str) -> list[Date]:
     """The dates of a text in order, the most specific reading of each."""

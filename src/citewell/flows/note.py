@@ -38,6 +38,7 @@ from citewell.flows.write import (
     DAY_LIMIT,
     UNAVAILABLE,
     at_ceiling,
+    badness,
     judge_draft,
     keep_texts,
     may_be_asked,
@@ -358,7 +359,9 @@ class _Note:
             return checked, draft
         await judge_draft(run, self.found, again[2], prepared)
         second = self._checked(title, again[2], prepared, plan)
-        return (second, again[2]) if len(held(second)) >= len(held(checked)) else (checked, draft)
+        # What nobody judged does not take the place of what was judged.
+        is_better = len(held(second)) >= len(held(checked)) and badness(second) <= badness(checked)
+        return (second, again[2]) if is_better else (checked, draft)
 
     async def _write_topic(self, topic: TopicProgress, prepared: PreparedSynthesis) -> None:
         try:

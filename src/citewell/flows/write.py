@@ -223,14 +223,15 @@ class Writing:
             await self._check(await self._quoted())
             return
         text, draft = written
-        before = (self.prepared, self.prepared, found.pack)
+        prepared, pack = self.prepared, found.pack
         more = await self._look_again(draft)
         if more is not None:
             first = await self._check(draft)
             again = await self._written_from(more)
             better = await self._check(again) if again is not None else None
             if better is None or (first is not None and badness(better) > badness(first)):
-                self.prepared, found.prepared, found.pack = before
+                self.prepared = found.prepared = prepared
+                found.pack = pack
                 found.draft, found.verification = draft, first
             return
         if draft.problems:
